@@ -1,0 +1,55 @@
+# Everything a bare machine needs is Python 3.11, make and git. Programs live in .venv/ and .tools/, one environment per lock.
+PYTHON ?= python3.11
+PY     := .venv/bin/python
+SAM    := PATH="$(CURDIR)/.tools/sam/bin:$$PATH" SAM_CLI_TELEMETRY=0 AWS_DEFAULT_REGION=us-east-1 .tools/sam/bin/sam
+TOOLS  := sam ministack lambda node
+STAMPS := .venv/.locked $(TOOLS:%=.tools/%/.locked) .tools/dynalite/.locked
+LOCK   := .venv/bin/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header --no-emit-index-url --no-emit-find-links
+
+.PHONY: install run test check build deploy-local bench lock
+.DELETE_ON_ERROR:
+
+install: $(STAMPS) ## every environment, only what its lock changed
+
+run: .venv/.locked .tools/ministack/.locked ## local server; PORT, STATE=<folder>, BACKEND=<endpoint url>
+	$(PY) -m tools.serve
+
+test: install check ## everything
+	$(PY) -m pytest
+
+check: install ## ruff, mypy, template and architecture
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/mypy layers/edge shared functions tools tests bench
+	.tools/sam/bin/cfn-lint template.yaml
+	$(SAM) validate --lint
+	$(PY) -m pytest -q tests/template
+
+build: install ## .aws-sam/build, with the .pyc files that halve a cold start
+	$(SAM) build
+	$(PY) -m tools.compile_artifact .aws-sam/build
+
+deploy-local: build ## the built stack on a private emulator, over HTTP
+	$(PY) -m tools.deploy_local
+
+bench: install ## figures of bench/README.md
+	$(PY) -m bench
+
+.venv/.locked: locks/dev.txt
+	$(PYTHON) -m venv --clear $(@D)
+	$(@D)/bin/pip install --quiet --require-hashes -r $<
+	touch $@
+
+.tools/%/.locked: locks/%.txt
+	$(PYTHON) -m venv --clear $(@D)
+	$(@D)/bin/pip install --quiet --require-hashes -r $<
+	touch $@
+
+.tools/dynalite/.locked: tools/dynalite/package.json tools/dynalite/package-lock.json .tools/node/.locked
+	mkdir -p $(@D) && cp tools/dynalite/package.json tools/dynalite/package-lock.json $(@D)
+	PATH="$(CURDIR)/.tools/node/bin:$$PATH" npm ci --silent --no-audit --no-fund --prefix $(@D)
+	touch $@
+
+lock: .venv/.locked ## compile every lock again from pyproject.toml
+	$(LOCK) --group runtime -o shared/requirements.txt
+	for group in dev $(TOOLS); do $(LOCK) --group $$group -o locks/$$group.txt || exit 1; done
