@@ -37,17 +37,17 @@ bench: install ## figures of bench/README.md
 
 .venv/.locked: locks/dev.txt
 	$(PYTHON) -m venv --clear $(@D)
-	$(@D)/bin/pip install --quiet --require-hashes -r $<
+	$(@D)/bin/pip install --quiet --no-deps --require-hashes -r $<
 	touch $@
 
 .tools/%/.locked: locks/%.txt
 	$(PYTHON) -m venv --clear $(@D)
-	$(@D)/bin/pip install --quiet --require-hashes -r $<
+	$(@D)/bin/pip install --quiet --no-deps --require-hashes -r $<
 	touch $@
 
 .tools/dynalite/.locked: tools/dynalite/package.json tools/dynalite/package-lock.json .tools/node/.locked
 	mkdir -p $(@D) && cp tools/dynalite/package.json tools/dynalite/package-lock.json $(@D)
-	PATH="$(CURDIR)/.tools/node/bin:$$PATH" npm ci --silent --no-audit --no-fund --prefix $(@D)
+	PATH="$(CURDIR)/.tools/node/bin:$$PATH" npm ci --silent --ignore-scripts --no-audit --no-fund --prefix $(@D)
 	touch $@
 
 lock: .venv/.locked ## compile every lock again from pyproject.toml
