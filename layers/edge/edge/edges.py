@@ -1,0 +1,344 @@
+"""The immutable edge table: insert, scan, scan-delete, and nothing else.
+
+Hash key `source` (one partition of one log), range key `seq`: `{seq + 2^63:020d}#{id}`, so that text order is
+(seq, id) order over all of int64 and equal seqs never overwrite each other.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from edge.errors import ConditionFailed, EdgeError, EdgeUnavailable
+from edge.page import cut_page
+from edge.retry import Retry, remaining_seconds
+from edge.threads import side_by_side
+from edge.transaction import Operation
+from edge.values import Value, decode_row, encode_row, expression_attributes
+
+WRITE_BATCH = 25
+SEQ_MIN, SEQ_MAX = -(2**63), 2**63 - 1
+_AFTER_ALL_IDS = "~"
+_STOP_SECONDS = 2.0
+_NEXT_READ = 250
+
+
+class Position(NamedTuple):
+    """The place of one edge inside its source."""
+
+    seq: int
+    id: str
+
+    def text(self) -> str:
+        """As the range key holds it."""
+        return f"{self.seq + 2**63:020d}#{self.id}"
+
+    @classmethod
+    def parse(cls, text: str) -> "Position":
+        """Back from the range key."""
+        seq, _, record = text.partition("#")
+        return cls(int(seq) - 2**63, record)
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """One immutable record: where it is, and its attributes (kept few and narrow; `body` is one blob)."""
+
+    source: str
+    seq: int
+    id: str
+    attributes: Mapping[str, Value] = field(default_factory=dict)
+
+    @property
+    def position(self) -> Position:
+        """The place inside the source."""
+        return Position(self.seq, self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class EdgePage:
+    """Edges in (seq, id) order.
+
+    Attributes:
+        edges: What was read.
+        offset: Everything stored before the call with a seq in (after, offset] is on this page or was on the pages
+            that `resume` came from, so that range may be deleted. None while nothing may.
+        has_next: More edges follow within the bounds.
+        resume: The exact position after which reading goes on; None on an empty page.
+    """
+
+    edges: tuple[Edge, ...]
+    offset: int | None
+    has_next: bool
+    resume: Position | None
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """What a scan-delete took away; `finished` is False when time ran out before the range was empty."""
+
+    edges: tuple[Edge, ...]
+    finished: bool
+
+
+def _weigh_body(edge: Edge) -> int:
+    body = edge.attributes.get("body")
+    return len(body) if isinstance(body, bytes) else 0
+
+
+class EdgeTable:
+    """A table of edges. There is no update; order and identity are in the key."""
+
+    def __init__(self, table: str, *, client: Any, retry: Retry | None = None) -> None:
+        self._table = table
+        self._client = client
+        self._retry = retry or Retry()
+
+    def insert(self, edge: Edge, *, if_absent: bool = False) -> None:
+        """Store one edge; durable when this returns.
+
+        With `if_absent` an edge that stands under the same (source, seq, id) stays as it is, which is told:
+
+        Raises:
+            ConditionFailed: Another edge stands there. One equal to this, left by an attempt whose answer was
+                lost, counts as success.
+        """
+        try:
+            self._retry.call(self._client.put_item, **self.insert_operation(edge, if_absent=if_absent).request)
+        except ConditionFailed as failure:
+            if not (failure.maybe_done and failure.old == _row(edge)):
+                raise
+
+    def insert_many(self, edges: Sequence[Edge]) -> list[EdgeError | None]:
+        """Store edges in batches of 25, the batches side by side.
+
+        Returns one answer per edge, in order: None when it is stored, else why it may not be (`EdgeUnavailable`
+        with `maybe_done` False: it is not). One batch's failure touches no other batch.
+        """
+        batches = [edges[start : start + WRITE_BATCH] for start in range(0, len(edges), WRITE_BATCH)]
+        return [answer for answers in side_by_side(self._insert_batch, batches) for answer in answers]
+
+    def scan(
+        self,
+        source: str,
+        *,
+        after: int | None = None,
+        resume: Position | None = None,
+        until: int | None = None,
+        limit: int = 100,
+        max_run: int = 1000,
+        max_weight: int = 4 * 1024 * 1024,
+        weigh: Callable[[Edge], int] = _weigh_body,
+    ) -> EdgePage:
+        """Read one source forward, in (seq, id) order, strongly consistent.
+
+        Edges that share a seq are never split over two pages as `page.offset` tells it: the page stops before
+        such a run or grows past `limit` to its end. Only a run that passes `max_run` edges or `max_weight` is
+        split; then `offset` stays before it and `resume` leads on inside it.
+
+        Args:
+            source: The partition to read.
+            after: Exclusive lower bound on seq; None reads from the first edge. Also the offset of an empty page.
+            resume: Exclusive lower bound as an exact position; `after` then only names the offset reached so far.
+            until: Inclusive upper bound on seq; None reads to the end.
+            limit: The number of edges aimed at, 1 to `max_run`.
+            max_run: The most edges on a page.
+            max_weight: The page ends before the edge that would take it past this; one edge always fits.
+            weigh: The weight of an edge, by default the length of its body in bytes.
+
+        Raises:
+            EdgeUnavailable: The table could not be read; nothing is half read.
+        """
+        bounds = self._bounds(source, after=after, resume=resume, until=until)
+        reader = self._read(bounds, first=limit + 1) if bounds else iter(())
+        page = cut_page(
+            reader, limit=limit, most=max_run, max_weight=max_weight, weigh=weigh, seq=lambda edge: edge.seq
+        )
+        edges = tuple(page.records)
+        if not edges:
+            return EdgePage((), after, False, resume)
+        offset = after if page.inside_run else edges[-1].seq
+        return EdgePage(edges, offset, page.more, edges[-1].position)
+
+    def scan_delete(
+        self,
+        source: str,
+        *,
+        until: int | None = None,
+        through: Position | None = None,
+        after: Position | None = None,
+        only: Callable[[Edge], bool] | None = None,
+        keep: Sequence[str] = (),
+    ) -> Removed:
+        """Delete a range of one source for real, oldest first, in batches of 25 side by side.
+
+        When it returns `finished` the range held nothing more at the moment of its last read. Repeatable: a
+        second call finds nothing.
+
+        Args:
+            source: The partition.
+            until: Inclusive upper bound on seq; None for the end.
+            through: Inclusive upper bound as an exact position, instead of `until`.
+            after: Exclusive lower bound.
+            only: Which edges of the range to delete, by position; None for all.
+            keep: Attributes to read and hand back with what was deleted (all others are left unread).
+
+        Raises:
+            EdgeUnavailable: Throttled or out of reach; what was deleted so far stays deleted.
+        """
+        bounds = self._bounds(source, after=None, resume=after, until=until, through=through)
+        removed: list[Edge] = []
+        if bounds is None:
+            return Removed((), True)
+        for page in self._pages(bounds, attributes=("source", "seq", *keep)):
+            doomed = [edge for edge in page if only is None or only(edge)]
+            self._delete_many(doomed)
+            removed += doomed
+            if remaining_seconds() < _STOP_SECONDS:
+                return Removed(tuple(removed), False)
+        return Removed(tuple(removed), True)
+
+    def last(self, source: str) -> Edge | None:
+        """The edge with the highest (seq, id), or None."""
+        request = self._bounds(source) or {}
+        answer = self._retry.call(self._client.query, **request, ScanIndexForward=False, Limit=1)
+        return next((_edge(item) for item in answer["Items"]), None)
+
+    def keys(self, source: str, *, most: int) -> tuple[list[Position], bool]:
+        """The positions of the first `most` edges, and whether there are more."""
+        positions: list[Position] = []
+        for page in self._pages(self._bounds(source) or {}, attributes=("source", "seq"), limit=most + 1):
+            positions += [edge.position for edge in page]
+            if len(positions) > most:
+                return positions[:most], True
+        return positions, False
+
+    def insert_operation(self, edge: Edge, *, if_absent: bool = False) -> Operation:
+        """`insert`, as part of a transaction."""
+        request: dict[str, Any] = {"TableName": self._table, "Item": encode_row(_row(edge))}
+        if if_absent:
+            request |= _condition("attribute_not_exists(#source)")
+        return Operation("Put", request)
+
+    def delete_operation(self, source: str, position: Position, *, must_exist: bool = False) -> Operation:
+        """The removal of one edge, as part of a transaction."""
+        request: dict[str, Any] = {"TableName": self._table, "Key": _key(source, position)}
+        if must_exist:
+            request |= _condition("attribute_exists(#source)")
+        return Operation("Delete", request)
+
+    def _insert_batch(self, batch: Sequence[Edge]) -> list[EdgeError | None]:
+        requests = [{"PutRequest": {"Item": encode_row(_row(edge))}} for edge in batch]
+        try:
+            self._write(requests)
+        except _Unprocessed as left:
+            lost = {(item["source"]["S"], item["seq"]["S"]) for item in left.items}
+            return [left.error if (edge.source, edge.position.text()) in lost else None for edge in batch]
+        except EdgeError as error:
+            return [error] * len(batch)
+        return [None] * len(batch)
+
+    def _delete_many(self, edges: Sequence[Edge]) -> None:
+        requests = [{"DeleteRequest": {"Key": _key(edge.source, edge.position)}} for edge in edges]
+        batches = [requests[start : start + WRITE_BATCH] for start in range(0, len(requests), WRITE_BATCH)]
+        try:
+            side_by_side(self._write, batches)
+        except _Unprocessed as left:
+            raise left.error from None
+
+    def _write(self, requests: list[dict[str, Any]]) -> None:
+        """One BatchWriteItem, and what it takes to have all of it processed."""
+        attempt = 0
+        while True:
+            try:
+                answer = self._retry.call(self._client.batch_write_item, RequestItems={self._table: requests})
+            except EdgeUnavailable as error:
+                raise _Unprocessed(requests, error) from error
+            requests = answer.get("UnprocessedItems", {}).get(self._table, [])
+            if not requests:
+                return
+            try:
+                self._retry.pause_or_raise(attempt)
+            except EdgeUnavailable as error:
+                raise _Unprocessed(requests, error) from error
+            attempt += 1
+
+    def _bounds(
+        self,
+        source: str,
+        *,
+        after: int | None = None,
+        resume: Position | None = None,
+        until: int | None = None,
+        through: Position | None = None,
+    ) -> dict[str, Any] | None:
+        """The query of a range, None when the range is empty by its bounds."""
+        low = resume.text() + "\x00" if resume else None if after is None else Position(after, _AFTER_ALL_IDS).text()
+        high = through.text() if through else Position(SEQ_MAX if until is None else until, _AFTER_ALL_IDS).text()
+        if low is not None and low > high:
+            return None
+        if low is None:
+            condition, values = "#source = :source AND #seq <= :high", {"high": high}
+        else:
+            condition, values = "#source = :source AND #seq BETWEEN :low AND :high", {"low": low, "high": high}
+        return {
+            "TableName": self._table,
+            "KeyConditionExpression": condition,
+            "ConsistentRead": True,
+            **expression_attributes(condition, values={"source": source, **values}),
+        }
+
+    def _read(self, bounds: dict[str, Any], *, first: int) -> Iterable[Edge]:
+        for page in self._pages(bounds, limit=first):
+            yield from page
+
+    def _pages(
+        self, bounds: dict[str, Any], *, attributes: Sequence[str] = (), limit: int | None = None
+    ) -> Iterable[list[Edge]]:
+        """Query page by page, each only when the caller asks for it; `limit` bounds the first."""
+        request = dict(bounds)
+        if attributes:
+            names = {f"#{name}": name for name in attributes}
+            request["ProjectionExpression"] = ", ".join(names)
+            request["ExpressionAttributeNames"] = {**bounds["ExpressionAttributeNames"], **names}
+        if limit is not None:
+            request["Limit"] = limit
+        while True:
+            answer = self._retry.call(self._client.query, **request)
+            yield [_edge(item) for item in answer["Items"]]
+            if "LastEvaluatedKey" not in answer:
+                return
+            request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
+            if limit is not None:
+                request["Limit"] = max(limit, _NEXT_READ)
+
+
+class _Unprocessed(Exception):
+    """Part of a batch is not known to be written."""
+
+    def __init__(self, requests: list[dict[str, Any]], error: EdgeUnavailable) -> None:
+        super().__init__(str(error))
+        self.items = [request["PutRequest"]["Item"] for request in requests if "PutRequest" in request]
+        self.error = error
+
+
+def _row(edge: Edge) -> dict[str, Value]:
+    return {"source": edge.source, "seq": edge.position.text(), **edge.attributes}
+
+
+def _key(source: str, position: Position) -> dict[str, Any]:
+    return {"source": {"S": source}, "seq": {"S": position.text()}}
+
+
+def _condition(expression: str) -> dict[str, Any]:
+    return {
+        "ConditionExpression": expression,
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+        **expression_attributes(expression, values={}),
+    }
+
+
+def _edge(item: Mapping[str, Any]) -> Edge:
+    row = decode_row(item)
+    source, text = str(row.pop("source")), str(row.pop("seq"))
+    position = Position.parse(text)
+    return Edge(source, position.seq, position.id, row)
