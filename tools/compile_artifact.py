@@ -16,8 +16,8 @@ from py_compile import PycInvalidationMode
 def compile_artifact(build: Path) -> bool:
     """Compile every module of every function and layer; tells whether all compiled.
 
-    Paths inside the files are those of the artifact's own root, so tracebacks do not show where it was built, and two
-    builds of one source are alike.
+    Paths inside the files are the ones at Lambda, so tracebacks point at what is deployed, and two builds of one source
+    are alike.
     """
     folders = sorted(folder for folder in build.iterdir() if folder.is_dir())
     return all(
@@ -27,6 +27,7 @@ def compile_artifact(build: Path) -> bool:
             quiet=1,
             force=True,
             stripdir=str(folder),
+            prependdir="/opt" if (folder / "python").is_dir() else "/var/task",
             invalidation_mode=PycInvalidationMode.UNCHECKED_HASH,
         )
         for folder in folders
