@@ -27,7 +27,8 @@ def test_a_module_is_named_after_what_it_is_about(path: Path) -> None:
 
 @pytest.mark.parametrize("path", [path for path in modules(*OURS) if path.parts[0] != "tests"], ids=str)
 def test_a_module_is_split_before_it_grows_long(path: Path) -> None:
-    assert len((ROOT / path).read_text(encoding="utf-8").splitlines()) <= LONGEST
+    lines = (ROOT / path).read_text(encoding="utf-8").count("\n")
+    assert lines <= LONGEST
 
 
 @pytest.mark.parametrize("path", modules(*SHIPPED), ids=str)
@@ -39,7 +40,8 @@ def test_the_clock_is_an_argument(path: Path) -> None:
 @pytest.mark.parametrize("path", modules("functions"), ids=str)
 def test_a_function_is_an_entry_point_and_nothing_else(path: Path) -> None:
     assert path.parts[2:] == ("app.py",)
-    assert len((ROOT / path).read_text(encoding="utf-8").splitlines()) <= 40
+    lines = (ROOT / path).read_text(encoding="utf-8").count("\n")
+    assert lines <= 40
 
 
 def test_calls_are_seen_wherever_they_stand() -> None:
