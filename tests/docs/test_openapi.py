@@ -36,7 +36,7 @@ def test_is_valid_openapi() -> None:
     assert [error.message for error in OpenAPIV31SpecValidator(API).iter_errors()] == []
 
 
-def test_routes_are_those_of_the_template() -> None:
+def test_operations_are_named_after_their_functions() -> None:
     routes = {
         route.key: function.name
         for function in TEMPLATE.functions
