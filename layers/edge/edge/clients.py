@@ -17,11 +17,16 @@ def session() -> boto3.session.Session:
     return boto3.session.Session()
 
 
-def make_client(service: str) -> Any:
-    """A client of one service, with connections enough for every thread of this layer."""
+def make_client(service: str, *, attempts: int = 1) -> Any:
+    """A client of one service, with connections enough for every thread of this layer.
+
+    Args:
+        service: `dynamodb`, `s3`, `kms`, ...
+        attempts: What the SDK itself tries; 1 for all that passes `edge.retry`.
+    """
     emulated = "AWS_ENDPOINT_URL" in os.environ
     config = Config(
-        retries={"total_max_attempts": 1, "mode": "standard"},
+        retries={"total_max_attempts": attempts, "mode": "standard"},
         max_pool_connections=THREADS,
         connect_timeout=2,
         read_timeout=8,

@@ -166,7 +166,7 @@ class EdgeTable:
         until: int | None = None,
         through: Position | None = None,
         after: Position | None = None,
-        only: Callable[[Edge], bool] | None = None,
+        only: Callable[[Position], bool] | None = None,
         keep: Sequence[str] = (),
     ) -> Removed:
         """Delete a range of one source for real, oldest first, in batches of 25 side by side.
@@ -190,7 +190,7 @@ class EdgeTable:
         if bounds is None:
             return Removed((), True)
         for page in self._pages(bounds, attributes=("source", "seq", *keep)):
-            doomed = [edge for edge in page if only is None or only(edge)]
+            doomed = [edge for edge in page if only is None or only(edge.position)]
             self._delete_many(doomed)
             removed += doomed
             if remaining_seconds() < _STOP_SECONDS:
@@ -203,14 +203,17 @@ class EdgeTable:
         answer = self._retry.call(self._client.query, **request, ScanIndexForward=False, Limit=1)
         return next((_edge(item) for item in answer["Items"]), None)
 
-    def keys(self, source: str, *, most: int) -> tuple[list[Position], bool]:
-        """The positions of the first `most` edges, and whether there are more."""
-        positions: list[Position] = []
-        for page in self._pages(self._bounds(source) or {}, attributes=("source", "seq"), limit=most + 1):
-            positions += [edge.position for edge in page]
-            if len(positions) > most:
-                return positions[:most], True
-        return positions, False
+    def positions(
+        self, source: str, *, after: Position | None = None, through: Position | None = None, most: int | None = None
+    ) -> list[Position]:
+        """Where the first `most` edges after `after`, up to and with `through`, stand, in order."""
+        bounds = self._bounds(source, resume=after, through=through)
+        found: list[Position] = []
+        for page in self._pages(bounds, attributes=("source", "seq"), limit=most) if bounds else ():
+            found += [edge.position for edge in page]
+            if most is not None and len(found) >= most:
+                return found[:most]
+        return found
 
     def insert_operation(self, edge: Edge, *, if_absent: bool = False) -> Operation:
         """`insert`, as part of a transaction."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, TypeAlias
 
-Value: TypeAlias = "str | int | Decimal | bytes | bool | None | list[Value] | dict[str, Value] | frozenset[str]"
+Value: TypeAlias = "str | int | Decimal | bytes | bool | list[Value] | dict[str, Value] | frozenset[str] | None"
 
 _NAME = re.compile(r"#([A-Za-z_][A-Za-z0-9_]*)")
 

@@ -1,0 +1,14 @@
+"""POST /clients: make a client; its key is shown this once."""
+
+from broker import wiring
+from broker.http import Answer, Request, created, endpoint
+from broker.tenancy.models import ClientRequest
+
+tenancy = wiring.tenancy()
+
+
+@endpoint("POST /clients", who="admin")
+def handler(request: Request) -> Answer:
+    """Make the client with its permissions."""
+    body = request.json(ClientRequest)
+    return created(tenancy.create_client(request.caller, name=body.name, permissions=body.granted()))

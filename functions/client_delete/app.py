@@ -1,0 +1,13 @@
+"""DELETE /clients/{client_id}: revoke a client's key for good."""
+
+from broker import wiring
+from broker.http import Answer, Request, endpoint, no_content
+
+tenancy = wiring.tenancy()
+
+
+@endpoint("DELETE /clients/{client_id}", who="admin")
+def handler(request: Request) -> Answer:
+    """Remove the client."""
+    tenancy.delete_client(request.caller, request.path["client_id"])
+    return no_content()

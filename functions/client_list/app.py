@@ -1,0 +1,13 @@
+"""GET /clients: the tenant's clients by page."""
+
+from broker import wiring
+from broker.bodies import ListQuery
+from broker.http import Answer, Request, endpoint, listing
+
+tenancy = wiring.tenancy()
+
+
+@endpoint("GET /clients", who="admin")
+def handler(request: Request) -> Answer:
+    """List the clients, oldest first."""
+    return listing("clients", tenancy.list_clients(request.caller, request.page(ListQuery)))

@@ -1,0 +1,12 @@
+"""POST /clients/{client_id}/rotate: a new key for a client; the old one dies."""
+
+from broker import wiring
+from broker.http import Answer, Request, endpoint, ok
+
+tenancy = wiring.tenancy()
+
+
+@endpoint("POST /clients/{client_id}/rotate", who="admin")
+def handler(request: Request) -> Answer:
+    """Rotate the client's key."""
+    return ok(tenancy.rotate_client(request.caller, request.path["client_id"]))

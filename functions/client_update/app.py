@@ -1,0 +1,14 @@
+"""PATCH /clients/{client_id}: replace what a client may do."""
+
+from broker import wiring
+from broker.http import Answer, Request, endpoint, ok
+from broker.tenancy.models import PermissionsRequest
+
+tenancy = wiring.tenancy()
+
+
+@endpoint("PATCH /clients/{client_id}", who="admin")
+def handler(request: Request) -> Answer:
+    """Replace the permissions."""
+    granted = request.json(PermissionsRequest).granted()
+    return ok(tenancy.change_permissions(request.caller, request.path["client_id"], permissions=granted))

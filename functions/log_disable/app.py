@@ -1,0 +1,13 @@
+"""PUT /queue/v1/namespaces/{namespace}/queues/{queue}/disable: disable a log."""
+
+from broker import wiring
+from broker.http import Answer, Request, endpoint, ok
+
+definitions = wiring.definitions()
+
+
+@endpoint("PUT /queue/v1/namespaces/{namespace}/queues/{queue}/disable", who="admin")
+def handler(request: Request) -> Answer:
+    """Disable it; in effect everywhere within five seconds."""
+    namespace, queue = request.path["namespace"], request.path["queue"]
+    return ok(definitions.switch(request.caller, namespace, queue, enabled=False))

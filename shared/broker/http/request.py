@@ -1,0 +1,164 @@
+"""What a handler sees of an API Gateway event (HTTP API, payload version 2.0)."""
+
+import base64
+import binascii
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from urllib.parse import parse_qsl, unquote
+
+from pydantic import BaseModel, ValidationError
+
+from broker import jsontext
+from broker.errors import MalformedJson, PayloadTooLarge, ValidationFailed
+from broker.ids import Ids
+from broker.listing import PageRequest
+from broker.tenancy.caller import Caller
+
+M = TypeVar("M", bound=BaseModel)
+
+BODY_MOST = 5 * 1024 * 1024
+_ERRORS_MOST = 20
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request, its caller known.
+
+    Attributes:
+        event: The event as it came.
+        route: The method and path template of the endpoint.
+        caller: Who is asking.
+        request_id: API Gateway's.
+        ids: New ids; the same ones again when an Idempotency-Key is repeated.
+    """
+
+    event: Mapping[str, Any]
+    route: str
+    caller: Caller
+    request_id: str
+    ids: Ids
+
+    @functools.cached_property
+    def headers(self) -> dict[str, str]:
+        """By name in lower case."""
+        return read_headers(self.event)
+
+    @functools.cached_property
+    def path(self) -> dict[str, str]:
+        """The parameters in the path, decoded once.
+
+        Raises:
+            ValidationFailed: One is not percent-encoded UTF-8.
+        """
+        template = self.route.partition(" ")[2].split("/")
+        parts = _raw_path(self.event).split("/")
+        if len(parts) != len(template):
+            return {name: str(value) for name, value in (self.event.get("pathParameters") or {}).items()}
+        named = {name[1:-1]: part for name, part in zip(template, parts, strict=True) if name.startswith("{")}
+        return {name: _decode(part, field=name) for name, part in named.items()}
+
+    @functools.cached_property
+    def body(self) -> bytes:
+        """The bytes of the body, none when there is none.
+
+        Raises:
+            MalformedJson: The event says base64 and the body is not.
+            PayloadTooLarge: It is over 5 MiB.
+        """
+        body = read_body(self.event)
+        if len(body) > BODY_MOST:
+            raise PayloadTooLarge(f"The body is over {BODY_MOST} bytes.")
+        return body
+
+    def json(self, model: type[M], *, optional: bool = False) -> M:
+        """The body as a model; an absent body is `{}` where everything in it is optional.
+
+        Raises:
+            MalformedJson, PayloadTooDeep: It is not JSON.
+            ValidationFailed: It is not of the model.
+        """
+        value = {} if optional and not self.body.strip() else jsontext.loads(self.body)
+        if not isinstance(value, dict):
+            raise MalformedJson("The body must be a JSON object.")
+        return _validate(model, value)
+
+    def query(self, model: type[M]) -> M:
+        """The query as a model.
+
+        Raises:
+            ValidationFailed: It is not of the model; unknown and repeated parameters included.
+        """
+        try:
+            pairs = parse_qsl(str(self.event.get("rawQueryString") or ""), keep_blank_values=True, errors="strict")
+        except ValueError as error:
+            raise ValidationFailed.of("query", "must be percent-encoded UTF-8") from error
+        values: dict[str, str] = {}
+        for name, value in pairs:
+            if name in values:
+                raise ValidationFailed.of(name, "is given twice")
+            values[name] = value
+        return _validate(model, values)
+
+    def page(self, model: type[M]) -> PageRequest:
+        """The query of a list as the page it asks for."""
+        query = self.query(model)
+        return PageRequest(limit=query.limit, next_token=query.next_token)  # type: ignore[attr-defined]  # ListQuery
+
+    def path_integer(self, name: str) -> int:
+        """A path parameter that is a whole number.
+
+        Raises:
+            ValidationFailed: It is none.
+        """
+        text = self.path[name]
+        if not (text.isascii() and text.isdigit() and len(text) < 20):
+            raise ValidationFailed.of(name, "must be a whole number")
+        return int(text)
+
+
+def read_headers(event: Mapping[str, Any]) -> dict[str, str]:
+    """The headers of an event by name in lower case."""
+    return {str(name).lower(): str(value) for name, value in (event.get("headers") or {}).items()}
+
+
+def read_body(event: Mapping[str, Any]) -> bytes:
+    """The bytes of an event's body.
+
+    Raises:
+        MalformedJson: The event says base64 and the body is not.
+    """
+    body = event.get("body") or ""
+    try:
+        if event.get("isBase64Encoded"):
+            return base64.b64decode(str(body), validate=True)
+        return str(body).encode()
+    except (binascii.Error, ValueError) as error:
+        raise MalformedJson("The body cannot be decoded.") from error
+
+
+def _raw_path(event: Mapping[str, Any]) -> str:
+    path = str(event.get("rawPath") or "")
+    stage = str((event.get("requestContext") or {}).get("stage") or "$default")
+    return path.removeprefix(f"/{stage}") if stage != "$default" and path.startswith(f"/{stage}/") else path
+
+
+def _decode(part: str, *, field: str) -> str:
+    try:
+        return unquote(part, errors="strict")
+    except UnicodeDecodeError as error:
+        raise ValidationFailed.of(field, "must be percent-encoded UTF-8") from error
+
+
+def _validate(model: type[M], value: Mapping[str, Any]) -> M:
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        faults = error.errors(include_url=False, include_context=False, include_input=False)
+        errors = [
+            {"field": ".".join(str(part) for part in fault["loc"]), "message": fault["msg"]}
+            for fault in faults[:_ERRORS_MOST]
+        ]
+        first = errors[0]
+        raise ValidationFailed(f"{first['field']}: {first['message']}", errors=errors) from error

@@ -1,0 +1,91 @@
+"""Every key of both tables and the bucket is made here.
+
+Edges (hash `source`, range `seq` = `{seq + 2^63:020d}#{id}`)
+
+| source                  | range      | what |
+|-------------------------|------------|------|
+| log#{queue}#{partition} | (seq, id)  | messages of queue/v1: `body`, or `blob` and `size` |
+
+State (hash `pk`, range `sk`)
+
+| pk                  | sk                        | what |
+|---------------------|---------------------------|------|
+| tenants             | {tenant}                  | the list of tenants: name, created_at |
+| tenant#{tenant}     | config                    | name, created_at, key_version, wrapped data keys, closing |
+| tenant#{tenant}     | client#{client}           | a client as lists show it |
+| tenant#{tenant}     | log#{namespace}/{queue}   | the definition of a queue of queue/v1, with its queue id |
+| client#{client}     | client                    | a client as authentication needs it: tenant, hash, permissions |
+| client#platform     | client                    | hash of the platform key, for those who may not read it |
+| idempotency#{scope} | attempt, Powertools' own  | answers to repeated requests, 24 hours |
+| doomed#{shard}      | {queue}                   | a deleted queue whose messages are still to be removed |
+
+Bucket
+
+| key                     | what |
+|-------------------------|------|
+| payload/{queue}/{id}    | a payload too big for an item |
+
+Queue ids are ULIDs and never reused: what is made again under an old name shares nothing with it.
+"""
+
+from typing import Final
+
+import xxhash
+
+CONFIG: Final = "config"
+CLIENT: Final = "client"
+TENANTS: Final = "tenants"
+PLATFORM: Final = "platform"
+ATTEMPT: Final = "attempt"
+DOOMED_SHARDS: Final = 4
+
+
+def log_source(queue_id: str, *, partition: int) -> str:
+    """The source of one partition of a log."""
+    return f"log#{queue_id}#{partition}"
+
+
+def tenant(tenant_id: str) -> str:
+    """The hash key of everything small about a tenant."""
+    return f"tenant#{tenant_id}"
+
+
+def client(client_id: str) -> str:
+    """The hash key of a client for authentication; its range key under the tenant is the same text."""
+    return f"client#{client_id}"
+
+
+CLIENTS_PREFIX: Final = "client#"
+LOGS_PREFIX: Final = "log#"
+QUEUE_PREFIXES: Final = (LOGS_PREFIX,)
+"""What the range keys of everything that counts as a queue of a tenant begin with."""
+
+
+def log(namespace: str, queue: str) -> str:
+    """The range key of a log's definition under its tenant."""
+    return f"{LOGS_PREFIX}{namespace}/{queue}"
+
+
+def logs_of(namespace: str) -> str:
+    """What the range keys of a namespace's logs begin with."""
+    return f"{LOGS_PREFIX}{namespace}/"
+
+
+def idempotency(scope: str) -> str:
+    """The hash key of one idempotent request."""
+    return f"idempotency#{scope}"
+
+
+def doomed(queue_id: str) -> str:
+    """The hash key under which a deleted queue waits for its messages to be removed."""
+    return doomed_shard(xxhash.xxh32_intdigest(queue_id.encode()) % DOOMED_SHARDS)
+
+
+def doomed_shard(shard: int) -> str:
+    """The hash key of one shard, 0 to `DOOMED_SHARDS` - 1."""
+    return f"doomed#{shard}"
+
+
+def payload_blob(queue_id: str, *, record_id: str) -> str:
+    """The object key of a payload too big for an item."""
+    return f"payload/{queue_id}/{record_id}"

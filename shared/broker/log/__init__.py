@@ -1,0 +1,1 @@
+"""queue/v1: a partitioned log. Enqueue, poll, commit; ordered within a partition, parallel across."""

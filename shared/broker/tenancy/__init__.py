@@ -1,0 +1,1 @@
+"""Tenants, their clients and keys, and who may do what."""

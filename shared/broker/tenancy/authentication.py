@@ -1,0 +1,112 @@
+"""From an Authorization header to a caller.
+
+A client's row is cached for 60 seconds in a warm function: that is how long a revoked key or a changed permission may
+still be honoured. The platform key is a secret that only the functions which serve the platform admin may read; they
+leave its hash in State, by which every other function knows the key without being able to reveal it.
+"""
+
+import functools
+import hashlib
+from collections.abc import Callable
+from typing import Any
+
+from broker import keys
+from broker.cache import Cache
+from broker.errors import Unauthenticated, Unavailable
+from broker.ids import Clock
+from broker.tenancy.caller import Caller
+from broker.tenancy.rows import read_client
+from broker.tenancy.secrets import ApiKey
+from edge import BlobMissing, ConditionFailed, EdgeError, Retry, Row, StateTable
+
+CACHE_SECONDS = 60
+
+
+class PlatformSecret:
+    """The platform key as Secrets Manager holds it."""
+
+    def __init__(self, *, client: Callable[[], Any], secret_id: str, clock: Clock, retry: Retry) -> None:
+        self._client = functools.cache(client)
+        self._secret_id = secret_id
+        self._retry = retry
+        self._secrets: Cache[str, str] = Cache(seconds=CACHE_SECONDS, clock=clock)
+
+    @property
+    def readable(self) -> bool:
+        """Whether this function is meant to read it."""
+        return bool(self._secret_id)
+
+    def secret(self) -> str:
+        """The part of the platform key after its dot."""
+
+        def read() -> str:
+            answer = self._retry.call(self._client().get_secret_value, SecretId=self._secret_id)
+            return str(answer["SecretString"])
+
+        return self._secrets.get(self._secret_id, read)
+
+    def sealing_key(self) -> bytes:
+        """A key for the platform admin's own tokens."""
+        return hashlib.sha256(b"towpath platform tokens\x00" + self.secret().encode()).digest()
+
+
+class Authentication:
+    """Knows callers by their keys."""
+
+    def __init__(self, *, state: StateTable, platform: PlatformSecret, clock: Clock) -> None:
+        self._state = state
+        self._platform = platform
+        self._rows: Cache[str, Row | None] = Cache(seconds=CACHE_SECONDS, clock=clock)
+
+    def caller(self, header: str | None) -> Caller:
+        """The principal of a request.
+
+        Raises:
+            Unauthenticated: The key is missing, malformed, unknown or revoked; which of them is not told.
+            Unavailable: Whether it is valid cannot be found out now.
+        """
+        key = ApiKey.parse(header)
+        if key is None or not key.client_id.isascii():
+            raise Unauthenticated
+        if key.client_id == keys.PLATFORM and self._platform.readable:
+            return self._platform_caller(key)
+        row = self._rows.get(key.client_id, lambda: self._state.get(keys.client(key.client_id), keys.CLIENT))
+        if row is None:
+            self._rows.forget(key.client_id)
+            raise Unauthenticated
+        stored = row["hash"]
+        if not isinstance(stored, bytes) or not key.matches(stored):
+            raise Unauthenticated
+        return read_client(row).caller()
+
+    def forget(self, client_id: str) -> None:
+        """Let this process see a change of a client at once."""
+        self._rows.forget(client_id)
+
+    def _platform_caller(self, key: ApiKey) -> Caller:
+        try:
+            expected = ApiKey(keys.PLATFORM, self._platform.secret()).hash()
+        except (BlobMissing, EdgeError) as error:
+            raise Unavailable("The platform key cannot be checked now.") from error
+        if not key.matches(expected):
+            raise Unauthenticated
+        self._rows.get(keys.PLATFORM, lambda: self._leave_hash(expected))
+        return Caller("platform", "", keys.PLATFORM, "platform admin")
+
+    def _leave_hash(self, expected: bytes) -> Row:
+        row: Row = {
+            "pk": keys.client(keys.PLATFORM),
+            "sk": keys.CLIENT,
+            "hash": expected,
+            "client_id": keys.PLATFORM,
+            "tenant_id": "",
+            "name": "platform admin",
+            "role": "platform",
+            "permissions": [],
+            "created_at": 0,
+        }
+        try:
+            self._state.put(row, condition="attribute_not_exists(#pk) OR #hash <> :hash", values={"hash": expected})
+        except ConditionFailed:
+            return row
+        return row
