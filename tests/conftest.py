@@ -12,7 +12,7 @@ import pytest
 
 import tools.faults
 from broker.ids import SeededIds
-from tests.worlds import ManualClock, World, counted_ids, moto_world
+from tests.worlds import Engines, ManualClock, World, counted_ids, moto_world
 from tools.ledger import Ledger
 
 _world = pytest.StashKey[World]()
@@ -32,6 +32,13 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def world(pytestconfig: pytest.Config) -> World:
     """AWS as the functions see it. A test with many examples calls `world.wipe()` before each."""
     return pytestconfig.stash[_world]
+
+
+@pytest.fixture(scope="session")
+def engines(world: World) -> Iterator[Engines]:
+    """`engines("moto")`, `engines("ministack")`, `engines("dynalite")`: each is started once a run, if it is needed."""
+    with contextlib.ExitStack() as stack:
+        yield Engines(world, stack)
 
 
 @pytest.fixture(autouse=True)

@@ -11,6 +11,8 @@ from moto.s3.models import s3_backends
 
 from broker.ids import SeededIds
 from tools import moto_threads, tables
+from tools.dynalite import dynalite
+from tools.ministack import ministack
 
 START = 1_796_032_800_000  # 2026-11-30T10:00:00.000Z
 
@@ -73,6 +75,49 @@ class World:
         """The keys of all objects in the bucket."""
         pages = tables.client("s3").get_paginator("list_objects_v2").paginate(Bucket=self.bucket)
         return [entry["Key"] for page in pages for entry in page.get("Contents", [])]
+
+
+@dataclass(frozen=True)
+class Engine:
+    """One of the engines that stand in for AWS, with the project's resources on it, as far as it has the services.
+
+    Its tables are shared by all tests of a run: each works under keys of its own.
+    """
+
+    name: str
+    endpoint_url: str | None
+    resources: tables.Resources
+
+    @property
+    def edges_table(self) -> str:
+        return self.resources.environment["EDGES_TABLE"]
+
+    @property
+    def state_table(self) -> str:
+        return self.resources.environment["STATE_TABLE"]
+
+    @property
+    def bucket(self) -> str:
+        return self.resources.environment["BUCKET"]
+
+    def client(self, service: str = "dynamodb") -> Any:
+        return tables.client(service, endpoint_url=self.endpoint_url)
+
+
+class Engines:
+    """The engines of one test run, each started when first asked for."""
+
+    def __init__(self, world: World, stack: contextlib.ExitStack) -> None:
+        self._stack = stack
+        self._running = {"moto": Engine("moto", None, world.resources)}
+
+    def __call__(self, name: str) -> Engine:
+        if name not in self._running:
+            url = self._stack.enter_context(ministack() if name == "ministack" else dynalite())
+            services = ("dynamodb",) if name == "dynalite" else tables.EVERYTHING
+            resources = tables.create(endpoint_url=url, prefix="test", services=services)
+            self._running[name] = Engine(name, url, resources)
+        return self._running[name]
 
 
 @contextlib.contextmanager

@@ -11,8 +11,6 @@ engine. An attempt that the SDK makes again by itself is seen again.
 Watchers see the calls of all clients and of all threads, whenever those were made, as long as the block is open.
 """
 
-# ruff: noqa: ANN401 - what is replaced here is inside botocore, whose stubs do not describe it
-
 import base64
 import contextlib
 import copy
@@ -69,8 +67,8 @@ class Call:
             self.request,
             json.dumps(document, default=lambda binary: base64.b64encode(binary).decode()).encode(),
         )
-        headers = copy.deepcopy(old.headers)
-        headers.replace_header("Content-Length", str(len(body)))
+        headers = copy.copy(old.headers)
+        headers["Content-Length"] = str(len(body))
         request = AWSPreparedRequest(old.method, old.url, headers, body, old.stream_output, {})
         return dataclasses.replace(self, request=request)
 

@@ -50,7 +50,9 @@ def read_units(sizes: Iterable[int], *, consistent: bool) -> float:
     return blocks * (1.0 if consistent else 0.5)
 
 
-def write_units(before: Item | None, after: Item | None, *, indexes: Sequence[Mapping[str, Any]] = ()) -> float:
+def write_units(
+    before: Item | None, after: Item | None, *, indexes: Sequence[Mapping[str, Any]] = (), in_transaction: bool = False
+) -> float:
     """Units of one write that turns `before` into `after`, entries of the local indexes included.
 
     Args:
@@ -58,8 +60,9 @@ def write_units(before: Item | None, after: Item | None, *, indexes: Sequence[Ma
         after: The item as it stands, None when it was deleted.
         indexes: Of each local index its `KeySchema` and `Projection` as CreateTable takes them, and `TableKeys`, the
             names of the table's own keys, which every entry holds.
+        in_transaction: The item is written twice, to prepare and to commit; the entries of the indexes are not.
     """
-    units = _write_blocks(max(item_size(before), item_size(after)))
+    units = _write_blocks(max(item_size(before), item_size(after))) * (2 if in_transaction else 1)
     for index in indexes:
         keys = [key["AttributeName"] for key in index["KeySchema"]]
         old, new = _entry(before, index, keys), _entry(after, index, keys)

@@ -10,8 +10,6 @@ from tools.capacity import Item, item_size, read_units, write_units
 
 READS = frozenset({"GetItem", "Query", "Scan", "BatchGetItem", "TransactGetItems"})
 WRITES = frozenset({"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"})
-TRANSACTION = 2
-"""A transaction prepares and commits: each of its reads and writes is charged twice."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,7 +43,7 @@ def charge_writes(call: Call, parsed: Mapping[str, Any], writes: list[Write]) ->
         return 0.0, True
     if "Error" not in parsed and "ConsumedCapacity" in parsed and not _on_moto(call):
         return _consumed(parsed), True
-    times = TRANSACTION if call.operation == "TransactWriteItems" else 1
+    in_transaction = call.operation == "TransactWriteItems"
     left = [(table, _request_item(one)) for table, many in parsed.get("UnprocessedItems", {}).items() for one in many]
     units = 0.0
     for write in writes:
@@ -54,9 +52,9 @@ def charge_writes(call: Call, parsed: Mapping[str, Any], writes: list[Write]) ->
         if _on_moto(call):
             after = _stored(call, write.table, write.asked)
             indexes = moto_threads.local_indexes(write.table, region=_region(call))
-            units += times * write_units(write.before, after, indexes=indexes)
+            units += write_units(write.before, after, indexes=indexes, in_transaction=in_transaction)
         else:
-            units += times * write_units(None, write.asked)
+            units += write_units(None, write.asked, in_transaction=in_transaction)
     return units, _on_moto(call)
 
 
@@ -73,7 +71,7 @@ def charge_reads(call: Call, parsed: Mapping[str, Any]) -> tuple[float, bool]:
             sizes.append(item_size(item if whole is None else whole))
         units += read_units(sizes, consistent=request.get("ConsistentRead", False))
     if call.operation == "TransactGetItems":
-        units *= TRANSACTION
+        units *= 2
     unseen = parsed.get("ScannedCount", 0) != len(parsed.get("Items", [])) and call.operation in {"Query", "Scan"}
     return max(units, 0.0 if _on_moto(call) else _consumed(parsed)), exact and not unseen
 

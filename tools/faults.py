@@ -51,7 +51,7 @@ class Fault:
 Chooser = Callable[[Call], Fault | None]
 
 
-def refusal(code: str, *, status: int = 400, **members: Any) -> Fault:  # noqa: ANN401 - members of any error shape
+def refusal(code: str, *, status: int = 400, **members: Any) -> Fault:
     """An error answer, the call not carried out."""
     return Fault(code, lambda call, _: _error(call, code, status=status, **members))
 
@@ -248,7 +248,7 @@ class _Body(io.BytesIO):
         yield from ()
 
 
-def _error(call: Call, code: str, *, status: int = 400, **members: Any) -> Outcome:  # noqa: ANN401 - as refusal
+def _error(call: Call, code: str, *, status: int = 400, **members: Any) -> Outcome:
     parsed = {
         "Error": {"Code": code, "Message": "injected"},
         "ResponseMetadata": {"HTTPStatusCode": status, "HTTPHeaders": {}, "RequestId": "injected"},

@@ -14,8 +14,6 @@ made, copies whole tables for each action of a transaction, and walks the whole 
         boto3.client("dynamodb").create_table(...)
 """
 
-# ruff: noqa: ANN401 - what is replaced here is inside moto and mostly untyped
-
 import base64
 import collections
 import contextlib

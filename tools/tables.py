@@ -49,7 +49,7 @@ class Resources:
     environment: Mapping[str, str]
 
 
-def client(service: str, *, endpoint_url: str | None = None) -> Any:  # noqa: ANN401 - one client type per service
+def client(service: str, *, endpoint_url: str | None = None) -> Any:
     """A client of a local engine; without a URL of moto, if it runs in this process. It does not retry."""
     return boto3.client(  # type: ignore[call-overload] # the name is dynamic
         service,

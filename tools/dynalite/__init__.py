@@ -3,8 +3,8 @@
     with dynalite() as url:
         ...
 
-It has no transactions, no TTL and no other service. It is run by the node of `.tools/node` from `.tools/dynalite`, or
-by those that TOWPATH_NODE and TOWPATH_DYNALITE name.
+It has no transactions, no TTL and no other service. It is run from `.tools/dynalite` by the node there, or by what
+TOWPATH_NODE and TOWPATH_DYNALITE name.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ def dynalite() -> Iterator[str]:
     Raises:
         EngineError: It is not installed, or did not start.
     """
-    node = installed("TOWPATH_NODE", ".tools/node/bin/node")
+    node = installed("TOWPATH_NODE", ".tools/dynalite/node")
     package = installed("TOWPATH_DYNALITE", ".tools/dynalite/node_modules/dynalite")
     port = free_port()
     url = f"http://127.0.0.1:{port}"
