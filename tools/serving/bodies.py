@@ -1,4 +1,8 @@
-"""Request bodies off the wire, within the gateway's limits."""
+"""Request bodies off the wire, within the gateway's limits.
+
+The limits are the manual's; what the gateway answers beyond them it does not say: 413 for a body and 431 for a head are
+taken from HTTP (RFC 9110, RFC 6585).
+"""
 
 import re
 from collections.abc import Iterable

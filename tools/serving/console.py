@@ -1,5 +1,6 @@
 """What the terminal shows: one line per request, and nothing of the metrics that functions print for CloudWatch."""
 
+import contextlib
 import threading
 import time
 from typing import TextIO
@@ -13,8 +14,8 @@ class Console:
         self._lock = threading.Lock()
 
     def say(self, text: str) -> None:
-        """Write a line."""
-        with self._lock:
+        """Write a line; a terminal that has gone away stops no request."""
+        with self._lock, contextlib.suppress(OSError):
             self._stream.write(text + "\n")
             self._stream.flush()
 

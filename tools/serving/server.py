@@ -124,7 +124,6 @@ def serving(front: Front) -> Iterator[Front]:
 def introduce(url: str, *, platform_key: str, settings: Settings) -> Credentials:
     """Make the demo tenant, or find the one that was kept with the data, and write its key down."""
     settings.local.mkdir(exist_ok=True)
-    (settings.local / ".gitignore").write_text("*\n")
     current, keeper = settings.local / "credentials.json", _keeper(settings)
     credentials = demo_credentials(
         url, platform_key=platform_key, kept=read_credentials(keeper) if keeper is not None else None
