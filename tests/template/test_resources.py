@@ -109,9 +109,16 @@ def test_the_key_of_keys_rotates() -> None:
 
 
 def test_the_stack_fits_cloudformation() -> None:
-    """SAM adds a role to each function, a permission to each route, and a rule and a permission to each schedule."""
-    made = sum(1 + len(function.routes) + 2 * len(function.schedules) for function in FUNCTIONS)
+    """SAM adds a role to each function, a permission to each route, a rule, a permission and more to each schedule."""
+    made = sum(1 + len(function.routes) + 3 * len(function.schedules) for function in FUNCTIONS)
     assert len(template().resources) + made + 1 < STACK_LIMIT
+
+
+@by_name
+def test_a_schedule_that_fails_leaves_a_message(function: Function) -> None:
+    own = properties("AWS::Serverless::Function")[function.logical_id]
+    expected = {"Type": "SQS", "TargetArn": {"Fn::GetAtt": "FailedSchedules.Arn"}} if function.schedules else None
+    assert own.get("DeadLetterQueue") == expected
 
 
 def test_the_version_is_the_changelog_s() -> None:
