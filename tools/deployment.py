@@ -1,4 +1,4 @@
-"""Deploys a built stack to ministack with the real SAM CLI, and adds what ministack's CloudFormation leaves out.
+"""Deploys a built stack to ministack with the real SAM CLI, and adds what its CloudFormation leaves out.
 
 with ministack(lambda_python=LAMBDA_PYTHON) as url:
     deployment = deploy(Path(".aws-sam/build"), endpoint_url=url)
@@ -55,7 +55,7 @@ def deploy(build: Path, *, endpoint_url: str, stack: str = "towpath") -> Deploym
     Raises:
         DeploymentError: The SAM CLI refused, or the stack failed.
     """
-    bucket = f"{stack}-artifacts"
+    build, bucket = build.resolve(), f"{stack}-artifacts"
     client("s3", endpoint_url=endpoint_url).create_bucket(Bucket=bucket)
     _run_sam_deploy(build, endpoint_url=endpoint_url, stack=stack, bucket=bucket)
     cloudformation: CloudFormationClient = client("cloudformation", endpoint_url=endpoint_url)
@@ -66,6 +66,8 @@ def deploy(build: Path, *, endpoint_url: str, stack: str = "towpath") -> Deploym
     template = read_template(build / "template.yaml")
     _add_routes(template, api_id=outputs["ApiId"], resources=resources, endpoint_url=endpoint_url)
     _expire_rows(template, resources=resources, endpoint_url=endpoint_url)
+    # It refuses all that comes without TLS, which is how an emulator is called.
+    client("s3", endpoint_url=endpoint_url).delete_bucket_policy(Bucket=resources["Bucket"])
     return Deployment(f"{endpoint_url}/_aws/execute-api/{outputs['ApiId']}/$default", outputs, resources)
 
 
