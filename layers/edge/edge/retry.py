@@ -12,13 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from botocore.exceptions import (
-    BotoCoreError,
-    ClientError,
-    ConnectTimeoutError,
-    EndpointConnectionError,
-    HTTPClientError,
-)
+from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, IncompleteReadError
+from botocore.exceptions import ConnectionError as NoConnection
 
 from edge.errors import (
     BlobMissing,
@@ -98,13 +93,9 @@ class Retry:
                 throttled, lost = _judge(error, maybe_done=maybe_done)
                 cause: Exception = error
             except BotoCoreError as error:
-                if not isinstance(error, HTTPClientError):
+                if not isinstance(error, (NoConnection, HTTPClientError, IncompleteReadError)):
                     raise EdgeRejected(str(error)) from error
-                throttled, lost, cause = (
-                    False,
-                    not isinstance(error, (EndpointConnectionError, ConnectTimeoutError)),
-                    error,
-                )
+                throttled, lost, cause = False, not isinstance(error, NoConnection), error
             maybe_done = maybe_done or lost
             if attempt + 1 == self.attempts or not self.pause(attempt):
                 raise EdgeUnavailable(str(cause), throttled=throttled, maybe_done=maybe_done) from cause
