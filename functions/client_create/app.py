@@ -1,8 +1,8 @@
 """POST /clients: make a client; its key is shown this once."""
 
-from broker import wiring
 from broker.http import Answer, Request, created, endpoint
 from broker.tenancy.models import ClientRequest
+from broker.wiring import tenancy as wiring
 
 tenancy = wiring.tenancy()
 

@@ -1,7 +1,7 @@
 """DELETE /clients/{client_id}: revoke a client's key for good."""
 
-from broker import wiring
 from broker.http import Answer, Request, endpoint, no_content
+from broker.wiring import tenancy as wiring
 
 tenancy = wiring.tenancy()
 
@@ -9,5 +9,5 @@ tenancy = wiring.tenancy()
 @endpoint("DELETE /clients/{client_id}", who="admin")
 def handler(request: Request) -> Answer:
     """Remove the client."""
-    tenancy.delete_client(request.caller, request.path["client_id"])
+    tenancy.delete_client(request.caller, request.identifier("client_id"))
     return no_content()

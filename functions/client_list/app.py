@@ -1,8 +1,8 @@
 """GET /clients: the tenant's clients by page."""
 
-from broker import wiring
 from broker.bodies import ListQuery
 from broker.http import Answer, Request, endpoint, listing
+from broker.wiring import tenancy as wiring
 
 tenancy = wiring.tenancy()
 

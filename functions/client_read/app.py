@@ -1,7 +1,7 @@
 """GET /clients/{client_id}: one client."""
 
-from broker import wiring
 from broker.http import Answer, Request, endpoint, ok
+from broker.wiring import tenancy as wiring
 
 tenancy = wiring.tenancy()
 
@@ -9,4 +9,4 @@ tenancy = wiring.tenancy()
 @endpoint("GET /clients/{client_id}", who="admin")
 def handler(request: Request) -> Answer:
     """Show the client."""
-    return ok(tenancy.client(request.caller, request.path["client_id"]))
+    return ok(tenancy.client(request.caller, request.identifier("client_id")))

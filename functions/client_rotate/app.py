@@ -1,7 +1,7 @@
 """POST /clients/{client_id}/rotate: a new key for a client; the old one dies."""
 
-from broker import wiring
 from broker.http import Answer, Request, endpoint, ok
+from broker.wiring import tenancy as wiring
 
 tenancy = wiring.tenancy()
 
@@ -9,4 +9,4 @@ tenancy = wiring.tenancy()
 @endpoint("POST /clients/{client_id}/rotate", who="admin")
 def handler(request: Request) -> Answer:
     """Rotate the client's key."""
-    return ok(tenancy.rotate_client(request.caller, request.path["client_id"]))
+    return ok(tenancy.rotate_client(request.caller, request.identifier("client_id")))

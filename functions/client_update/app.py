@@ -1,8 +1,8 @@
 """PATCH /clients/{client_id}: replace what a client may do."""
 
-from broker import wiring
 from broker.http import Answer, Request, endpoint, ok
 from broker.tenancy.models import PermissionsRequest
+from broker.wiring import tenancy as wiring
 
 tenancy = wiring.tenancy()
 
@@ -11,4 +11,4 @@ tenancy = wiring.tenancy()
 def handler(request: Request) -> Answer:
     """Replace the permissions."""
     granted = request.json(PermissionsRequest).granted()
-    return ok(tenancy.change_permissions(request.caller, request.path["client_id"], permissions=granted))
+    return ok(tenancy.change_permissions(request.caller, request.identifier("client_id"), permissions=granted))

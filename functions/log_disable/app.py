@@ -1,7 +1,7 @@
 """PUT /queue/v1/namespaces/{namespace}/queues/{queue}/disable: disable a log."""
 
-from broker import wiring
 from broker.http import Answer, Request, endpoint, ok
+from broker.wiring import log as wiring
 
 definitions = wiring.definitions()
 
@@ -9,5 +9,5 @@ definitions = wiring.definitions()
 @endpoint("PUT /queue/v1/namespaces/{namespace}/queues/{queue}/disable", who="admin")
 def handler(request: Request) -> Answer:
     """Disable it; in effect everywhere within five seconds."""
-    namespace, queue = request.path["namespace"], request.path["queue"]
+    namespace, queue = request.name("namespace"), request.name("queue")
     return ok(definitions.switch(request.caller, namespace, queue, enabled=False))

@@ -1,8 +1,8 @@
 """POST /tenants: make a tenant; its admin's key is shown this once."""
 
-from broker import wiring
 from broker.http import Answer, Request, created, endpoint
 from broker.tenancy.models import TenantRequest
+from broker.wiring import tenancy as wiring
 
 tenancy = wiring.tenancy()
 

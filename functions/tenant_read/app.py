@@ -1,7 +1,7 @@
 """GET /tenants/{tenant_id}: one tenant."""
 
-from broker import wiring
 from broker.http import Answer, Request, endpoint, ok
+from broker.wiring import tenancy as wiring
 
 tenancy = wiring.tenancy()
 
@@ -9,4 +9,4 @@ tenancy = wiring.tenancy()
 @endpoint("GET /tenants/{tenant_id}", who="platform")
 def handler(request: Request) -> Answer:
     """Show the tenant."""
-    return ok(tenancy.tenant(request.path["tenant_id"]))
+    return ok(tenancy.tenant(request.identifier("tenant_id")))

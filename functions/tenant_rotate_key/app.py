@@ -1,7 +1,7 @@
 """POST /tenants/{tenant_id}/rotate-key: a new data key for what is written from now on."""
 
-from broker import wiring
 from broker.http import Answer, Request, endpoint, ok
+from broker.wiring import tenancy as wiring
 
 tenancy = wiring.tenancy()
 
@@ -9,4 +9,4 @@ tenancy = wiring.tenancy()
 @endpoint("POST /tenants/{tenant_id}/rotate-key", who="anybody_known")
 def handler(request: Request) -> Answer:
     """Rotate the tenant's data key."""
-    return ok(tenancy.rotate_data_key(request.caller, request.path["tenant_id"]))
+    return ok(tenancy.rotate_data_key(request.caller, request.identifier("tenant_id")))

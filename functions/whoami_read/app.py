@@ -1,7 +1,7 @@
 """GET /whoami: the caller's tenant, client and permissions."""
 
-from broker import wiring
 from broker.http import Answer, Request, endpoint, ok
+from broker.wiring import tenancy as wiring
 
 tenancy = wiring.tenancy()
 

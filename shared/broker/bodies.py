@@ -2,10 +2,13 @@
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from broker import times
+from broker.errors import ValidationFailed
 from broker.jsontext import Number
+
+_ERRORS_MOST = 20
 
 
 def _whole(value: Any) -> Any:
@@ -65,3 +68,13 @@ class ListQuery(Body):
 
     limit: QueryInt = Field(default=50, ge=1, le=200)
     next_token: str | None = None
+
+
+def validation_failed(error: ValidationError, *, prefix: str = "") -> ValidationFailed:
+    """What pydantic found, as callers are told: each fault with the path of its member."""
+    faults = error.errors(include_url=False, include_context=False, include_input=False)
+    errors = [
+        {"field": ".".join([prefix] * bool(prefix) + [str(part) for part in fault["loc"]]), "message": fault["msg"]}
+        for fault in faults[:_ERRORS_MOST]
+    ]
+    return ValidationFailed(f"{errors[0]['field']}: {errors[0]['message']}", errors=errors)

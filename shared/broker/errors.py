@@ -7,7 +7,8 @@ BrokerError
 │   ├── ValidationFailed      · members with their faults
 │   ├── MalformedJson
 │   ├── PayloadTooDeep
-│   └── InvalidToken
+│   ├── InvalidToken
+│   └── EncodingNotPreserved
 ├── Unauthenticated
 ├── Forbidden
 ├── NotFound
@@ -19,12 +20,30 @@ BrokerError
 │   ├── QueueEnabled
 │   ├── TenantHasQueues
 │   ├── AdminClient
+│   ├── DuplicateKey
+│   ├── QueueFull
+│   ├── WrongQueueType
+│   ├── LookupInUse
+│   ├── AutoAckQueue
+│   ├── LeaseLost
+│   ├── Unacknowledged
 │   └── IdempotencyInProgress
+├── Gone                      it was there, and is not any more
+│   ├── LeaseExpired
+│   └── ResyncRequired
+├── PreconditionFailed
+├── NotAcceptable
+├── UnsupportedMediaType
 ├── TooLarge
 │   ├── PayloadTooLarge
 │   └── TooManyEntries
 ├── Unprocessable             well formed, but its content cannot be worked with
 │   ├── KeyFieldInvalid
+│   ├── KeyNotFound
+│   ├── ForeignKeyMissing
+│   ├── PointInvalid
+│   ├── BucketEvicted
+│   ├── NotConvertible
 │   └── IdempotencyMismatch
 ├── StorageFull
 │   └── PartitionFull
@@ -84,6 +103,12 @@ class InvalidToken(InvalidRequest):
     """This token was not given out for this request, or was altered; start again without it."""
 
     code = "invalid_token"
+
+
+class EncodingNotPreserved(InvalidRequest):
+    """The body was changed on the way in; send it as application/octet-stream with X-Document-Content-Type."""
+
+    code = "encoding_not_preserved"
 
 
 class Unauthenticated(BrokerError):
@@ -152,10 +177,86 @@ class AdminClient(Conflict):
     code = "admin_client"
 
 
+class DuplicateKey(Conflict):
+    """A message with this primary key is still in the queue."""
+
+    code = "duplicate_key"
+
+
+class QueueFull(Conflict):
+    """The queue holds as many messages as its max_queue_depth allows."""
+
+    code = "queue_full"
+
+
+class WrongQueueType(Conflict):
+    """Queues of this type do not do this."""
+
+    code = "wrong_queue_type"
+
+
+class LookupInUse(Conflict):
+    """A stream queue looks its data up here; delete it first."""
+
+    code = "lookup_in_use"
+
+
+class AutoAckQueue(Conflict):
+    """This queue settles messages when they are consumed; there is nothing to give back."""
+
+    code = "auto_ack_queue"
+
+
+class LeaseLost(Conflict):
+    """The message has been delivered again, or was settled the other way; this lease means nothing any more."""
+
+    code = "lease_lost"
+
+
+class Unacknowledged(Conflict):
+    """This consumer holds a message; settle it first."""
+
+    code = "unacknowledged"
+
+
 class IdempotencyInProgress(Conflict):
     """A request with this Idempotency-Key is still running; repeat it in a moment."""
 
     code = "idempotency_in_progress"
+
+
+class Gone(BrokerError):
+    """It is not there any more."""
+
+
+class LeaseExpired(Gone):
+    """The lease has run out; the message is due again."""
+
+    code = "lease_expired"
+
+
+class ResyncRequired(Gone):
+    """Deletions older than this are forgotten; read all items, then go on from the answer's `next`."""
+
+    code = "resync_required"
+
+
+class PreconditionFailed(BrokerError):
+    """The item has changed since the version in If-Match."""
+
+    code = "precondition_failed"
+
+
+class NotAcceptable(BrokerError):
+    """The document cannot be shown in any format that Accept allows."""
+
+    code = "not_acceptable"
+
+
+class UnsupportedMediaType(BrokerError):
+    """The queue does not take content of this type."""
+
+    code = "unsupported_media_type"
 
 
 class TooLarge(BrokerError):
@@ -182,6 +283,36 @@ class KeyFieldInvalid(Unprocessable):
     """A key field is absent, null, or not a string, number or boolean."""
 
     code = "key_field_invalid"
+
+
+class KeyNotFound(Unprocessable):
+    """The lookup queue has no item under the foreign key; the message is in the dead letters."""
+
+    code = "key_not_found"
+
+
+class ForeignKeyMissing(Unprocessable):
+    """The message has no foreign key to look up; it is in the dead letters."""
+
+    code = "foreign_key_missing"
+
+
+class PointInvalid(Unprocessable):
+    """The point's numbers or its time cannot be aggregated."""
+
+    code = "point_invalid"
+
+
+class BucketEvicted(Unprocessable):
+    """The point is older than the oldest bucket that its full series keeps."""
+
+    code = "bucket_evicted"
+
+
+class NotConvertible(Unprocessable):
+    """The document is not what its content type says."""
+
+    code = "not_convertible"
 
 
 class IdempotencyMismatch(Unprocessable):

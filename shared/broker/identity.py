@@ -63,8 +63,15 @@ def _shortest(text: str) -> str:
     if not digits:
         return "0"
     kept = digits.rstrip("0")
-    power = int(exponent or 0) - len(fraction) + len(digits) - len(kept)
-    return f"{sign}{kept}e{power}"
+    return f"{sign}{kept}e{_plus(exponent or '0', len(digits) - len(kept) - len(fraction))}"
+
+
+def _plus(exponent: str, shift: int) -> str:
+    """The sum, of an exponent that may be longer than `int` reads."""
+    try:
+        return str(int(exponent) + shift)
+    except ValueError:
+        raise KeyFieldInvalid("A key field is a number with an exponent of thousands of digits.") from None
 
 
 def _find(value: Mapping[str, Any], parts: Sequence[str]) -> Any:

@@ -14,6 +14,9 @@ State (hash `pk`, range `sk`)
 | tenant#{tenant}     | config                    | name, created_at, key_version, wrapped data keys, closing |
 | tenant#{tenant}     | client#{client}           | a client as lists show it |
 | tenant#{tenant}     | log#{namespace}/{queue}   | the definition of a queue of queue/v1, with its queue id |
+| tenant#{tenant}     | queue#{name}              | a queue: id, type, settings, enabled |
+| queue#{queue}       | config                    | where the queue of this id stands: tenant, name, type |
+| registry#{shard}    | {queue}                   | the same, for scheduled functions |
 | client#{client}     | client                    | a client as authentication needs it: tenant, hash, permissions |
 | client#platform     | client                    | hash of the platform key, for those who may not read it |
 | idempotency#{scope} | attempt, Powertools' own  | answers to repeated requests, 24 hours |
@@ -37,7 +40,8 @@ CLIENT: Final = "client"
 TENANTS: Final = "tenants"
 PLATFORM: Final = "platform"
 ATTEMPT: Final = "attempt"
-DOOMED_SHARDS: Final = 4
+SHARDS: Final = 4
+"""Hash keys over which the lists of all queues, and of all deleted ones, are spread."""
 
 
 def log_source(queue_id: str, *, partition: int) -> str:
@@ -57,7 +61,8 @@ def client(client_id: str) -> str:
 
 CLIENTS_PREFIX: Final = "client#"
 LOGS_PREFIX: Final = "log#"
-QUEUE_PREFIXES: Final = (LOGS_PREFIX,)
+QUEUES_PREFIX: Final = "queue#"
+QUEUE_PREFIXES: Final = (LOGS_PREFIX, QUEUES_PREFIX)
 """What the range keys of everything that counts as a queue of a tenant begin with."""
 
 
@@ -76,16 +81,40 @@ def idempotency(scope: str) -> str:
     return f"idempotency#{scope}"
 
 
+def queue_name(name: str) -> str:
+    """The range key of a queue under its tenant."""
+    return f"{QUEUES_PREFIX}{name}"
+
+
+def queue(queue_id: str) -> str:
+    """The hash key of what there is one of per queue."""
+    return f"queue#{queue_id}"
+
+
+def registry(queue_id: str) -> str:
+    """The hash key under which scheduled functions find a queue."""
+    return registry_shard(_shard(queue_id))
+
+
+def registry_shard(shard: int) -> str:
+    """The hash key of one shard, 0 to `SHARDS` - 1."""
+    return f"registry#{shard}"
+
+
 def doomed(queue_id: str) -> str:
-    """The hash key under which a deleted queue waits for its messages to be removed."""
-    return doomed_shard(xxhash.xxh32_intdigest(queue_id.encode()) % DOOMED_SHARDS)
+    """The hash key under which a deleted queue waits for what it held to be removed."""
+    return doomed_shard(_shard(queue_id))
 
 
 def doomed_shard(shard: int) -> str:
-    """The hash key of one shard, 0 to `DOOMED_SHARDS` - 1."""
+    """The hash key of one shard, 0 to `SHARDS` - 1."""
     return f"doomed#{shard}"
 
 
 def payload_blob(queue_id: str, *, record_id: str) -> str:
     """The object key of a payload too big for an item."""
     return f"payload/{queue_id}/{record_id}"
+
+
+def _shard(queue_id: str) -> int:
+    return xxhash.xxh32_intdigest(queue_id.encode()) % SHARDS

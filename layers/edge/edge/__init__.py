@@ -1,7 +1,7 @@
 """The edge layer: the only code that calls DynamoDB and S3. It knows no queue, no tenant and no HTTP."""
 
 from edge.blobs import BlobStore
-from edge.edges import Edge, EdgePage, EdgeTable, Position, Removed
+from edge.edges import EdgeTable
 from edge.errors import (
     BlobMissing,
     ConditionFailed,
@@ -11,6 +11,7 @@ from edge.errors import (
     PartitionFull,
     TransactionRefused,
 )
+from edge.record import Edge, EdgePage, Position, Removed
 from edge.retry import Retry, remaining_seconds, time_limit
 from edge.state import Row, StatePage, StateTable
 from edge.transaction import Operation, transact

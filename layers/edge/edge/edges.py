@@ -4,80 +4,21 @@ Hash key `source` (one partition of one log), range key `seq`: `{seq + 2^63:020d
 (seq, id) order over all of int64 and equal seqs never overwrite each other.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
-from edge.errors import ConditionFailed, EdgeError, EdgeUnavailable
+from edge.batch import WRITE_BATCH, BatchWriter, Unprocessed
+from edge.errors import ConditionFailed, EdgeError
 from edge.page import cut_page
+from edge.record import SEQ_MAX, Edge, EdgePage, Position, Removed, edge_key, edge_row, read_edge
 from edge.retry import Retry, remaining_seconds
 from edge.threads import side_by_side
 from edge.transaction import Operation
-from edge.values import Value, decode_row, encode_row, expression_attributes
+from edge.values import encode_row, expression_attributes
 
-WRITE_BATCH = 25
-SEQ_MIN, SEQ_MAX = -(2**63), 2**63 - 1
 _AFTER_ALL_IDS = "~"
 _STOP_SECONDS = 2.0
 _NEXT_READ = 250
-
-
-class Position(NamedTuple):
-    """The place of one edge inside its source."""
-
-    seq: int
-    id: str
-
-    def text(self) -> str:
-        """As the range key holds it."""
-        return f"{self.seq + 2**63:020d}#{self.id}"
-
-    @classmethod
-    def parse(cls, text: str) -> "Position":
-        """Back from the range key."""
-        seq, _, record = text.partition("#")
-        return cls(int(seq) - 2**63, record)
-
-
-@dataclass(frozen=True, slots=True)
-class Edge:
-    """One immutable record: where it is, and its attributes (kept few and narrow; `body` is one blob)."""
-
-    source: str
-    seq: int
-    id: str
-    attributes: Mapping[str, Value] = field(default_factory=dict)
-
-    @property
-    def position(self) -> Position:
-        """The place inside the source."""
-        return Position(self.seq, self.id)
-
-
-@dataclass(frozen=True, slots=True)
-class EdgePage:
-    """Edges in (seq, id) order.
-
-    Attributes:
-        edges: What was read.
-        offset: Everything stored before the call with a seq in (after, offset] is on this page or was on the pages
-            that `resume` came from, so that range may be deleted. None while nothing may.
-        has_next: More edges follow within the bounds.
-        resume: The exact position after which reading goes on; None on an empty page.
-    """
-
-    edges: tuple[Edge, ...]
-    offset: int | None
-    has_next: bool
-    resume: Position | None
-
-
-@dataclass(frozen=True, slots=True)
-class Removed:
-    """What a scan-delete took away; `finished` is False when time ran out before the range was empty."""
-
-    edges: tuple[Edge, ...]
-    finished: bool
 
 
 def _weigh_body(edge: Edge) -> int:
@@ -92,6 +33,7 @@ class EdgeTable:
         self._table = table
         self._client = client
         self._retry = retry or Retry()
+        self._batches = BatchWriter(table, client=client, retry=self._retry)
 
     def insert(self, edge: Edge, *, if_absent: bool = False) -> None:
         """Store one edge; durable when this returns.
@@ -105,7 +47,7 @@ class EdgeTable:
         try:
             self._retry.call(self._client.put_item, **self.insert_operation(edge, if_absent=if_absent).request)
         except ConditionFailed as failure:
-            if not (failure.maybe_done and failure.old == _row(edge)):
+            if not (failure.maybe_done and failure.old == edge_row(edge)):
                 raise
 
     def insert_many(self, edges: Sequence[Edge]) -> list[EdgeError | None]:
@@ -201,7 +143,7 @@ class EdgeTable:
         """The edge with the highest (seq, id), or None."""
         request = self._bounds(source) or {}
         answer = self._retry.call(self._client.query, **request, ScanIndexForward=False, Limit=1)
-        return next((_edge(item) for item in answer["Items"]), None)
+        return next((read_edge(item) for item in answer["Items"]), None)
 
     def positions(
         self, source: str, *, after: Position | None = None, through: Position | None = None, most: int | None = None
@@ -217,23 +159,23 @@ class EdgeTable:
 
     def insert_operation(self, edge: Edge, *, if_absent: bool = False) -> Operation:
         """`insert`, as part of a transaction."""
-        request: dict[str, Any] = {"TableName": self._table, "Item": encode_row(_row(edge))}
+        request: dict[str, Any] = {"TableName": self._table, "Item": encode_row(edge_row(edge))}
         if if_absent:
             request |= _condition("attribute_not_exists(#source)")
         return Operation("Put", request)
 
     def delete_operation(self, source: str, position: Position, *, must_exist: bool = False) -> Operation:
         """The removal of one edge, as part of a transaction."""
-        request: dict[str, Any] = {"TableName": self._table, "Key": _key(source, position)}
+        request: dict[str, Any] = {"TableName": self._table, "Key": edge_key(source, position)}
         if must_exist:
             request |= _condition("attribute_exists(#source)")
         return Operation("Delete", request)
 
     def _insert_batch(self, batch: Sequence[Edge]) -> list[EdgeError | None]:
-        requests = [{"PutRequest": {"Item": encode_row(_row(edge))}} for edge in batch]
+        requests = [{"PutRequest": {"Item": encode_row(edge_row(edge))}} for edge in batch]
         try:
-            self._write(requests)
-        except _Unprocessed as left:
+            self._batches.write(requests)
+        except Unprocessed as left:
             lost = {(item["source"]["S"], item["seq"]["S"]) for item in left.items}
             return [left.error if (edge.source, edge.position.text()) in lost else None for edge in batch]
         except EdgeError as error:
@@ -241,29 +183,12 @@ class EdgeTable:
         return [None] * len(batch)
 
     def _delete_many(self, edges: Sequence[Edge]) -> None:
-        requests = [{"DeleteRequest": {"Key": _key(edge.source, edge.position)}} for edge in edges]
+        requests = [{"DeleteRequest": {"Key": edge_key(edge.source, edge.position)}} for edge in edges]
         batches = [requests[start : start + WRITE_BATCH] for start in range(0, len(requests), WRITE_BATCH)]
         try:
-            side_by_side(self._write, batches)
-        except _Unprocessed as left:
+            side_by_side(self._batches.write, batches)
+        except Unprocessed as left:
             raise left.error from None
-
-    def _write(self, requests: list[dict[str, Any]]) -> None:
-        """One BatchWriteItem, and what it takes to have all of it processed."""
-        attempt = 0
-        while True:
-            try:
-                answer = self._retry.call(self._client.batch_write_item, RequestItems={self._table: requests})
-            except EdgeUnavailable as error:
-                raise _Unprocessed(requests, error) from error
-            requests = answer.get("UnprocessedItems", {}).get(self._table, [])
-            if not requests:
-                return
-            try:
-                self._retry.pause_or_raise(attempt)
-            except EdgeUnavailable as error:
-                raise _Unprocessed(requests, error) from error
-            attempt += 1
 
     def _bounds(
         self,
@@ -307,29 +232,12 @@ class EdgeTable:
             request["Limit"] = limit
         while True:
             answer = self._retry.call(self._client.query, **request)
-            yield [_edge(item) for item in answer["Items"]]
+            yield [read_edge(item) for item in answer["Items"]]
             if "LastEvaluatedKey" not in answer:
                 return
             request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
             if limit is not None:
                 request["Limit"] = max(limit, _NEXT_READ)
-
-
-class _Unprocessed(Exception):
-    """Part of a batch is not known to be written."""
-
-    def __init__(self, requests: list[dict[str, Any]], error: EdgeUnavailable) -> None:
-        super().__init__(str(error))
-        self.items = [request["PutRequest"]["Item"] for request in requests if "PutRequest" in request]
-        self.error = error
-
-
-def _row(edge: Edge) -> dict[str, Value]:
-    return {"source": edge.source, "seq": edge.position.text(), **edge.attributes}
-
-
-def _key(source: str, position: Position) -> dict[str, Any]:
-    return {"source": {"S": source}, "seq": {"S": position.text()}}
 
 
 def _condition(expression: str) -> dict[str, Any]:
@@ -338,10 +246,3 @@ def _condition(expression: str) -> dict[str, Any]:
         "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
         **expression_attributes(expression, values={}),
     }
-
-
-def _edge(item: Mapping[str, Any]) -> Edge:
-    row = decode_row(item)
-    source, text = str(row.pop("source")), str(row.pop("seq"))
-    position = Position.parse(text)
-    return Edge(source, position.seq, position.id, row)

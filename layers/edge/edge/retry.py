@@ -77,8 +77,11 @@ class Retry:
     sleep: Callable[[float], None] = time.sleep
     draw: Callable[[], float] = random.random
 
-    def call(self, operation: Callable[..., Any], **request: Any) -> Any:
+    def call(self, operation: Callable[..., Any], *, on_lost: Callable[[], None] | None = None, **request: Any) -> Any:
         """Call one AWS operation until it answers.
+
+        `on_lost` is told of every attempt that may have taken effect without an answer, also when a later one
+        succeeds: a batch needs to know, as its success may be partial.
 
         Raises:
             ConditionFailed, TransactionRefused: A condition did not hold.
@@ -96,7 +99,10 @@ class Retry:
                 if not isinstance(error, (NoConnection, HTTPClientError, IncompleteReadError)):
                     raise EdgeRejected(str(error)) from error
                 throttled, lost, cause = False, not isinstance(error, NoConnection), error
-            maybe_done = maybe_done or lost
+            if lost:
+                maybe_done = True
+                if on_lost is not None:
+                    on_lost()
             if attempt + 1 == self.attempts or not self.pause(attempt):
                 raise EdgeUnavailable(str(cause), throttled=throttled, maybe_done=maybe_done) from cause
             attempt += 1

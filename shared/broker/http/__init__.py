@@ -1,8 +1,22 @@
 """From an API Gateway event to a call and back; nothing here knows what the call does."""
 
-from broker.http.answer import Answer, created, listing, no_content, ok
+from broker.http.answer import Answer, accepted, created, listing, no_content, ok
 from broker.http.endpoint import endpoint
+from broker.http.publishing import delivered, published, published_batch
 from broker.http.request import Request
 from broker.http.schedule import schedule
 
-__all__ = ["Answer", "Request", "created", "endpoint", "listing", "no_content", "ok", "schedule"]
+__all__ = [
+    "Answer",
+    "Request",
+    "accepted",
+    "created",
+    "delivered",
+    "endpoint",
+    "listing",
+    "no_content",
+    "ok",
+    "published",
+    "published_batch",
+    "schedule",
+]

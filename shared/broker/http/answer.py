@@ -52,6 +52,11 @@ def created(value: Any) -> Answer:
     return json_answer(201, value)
 
 
+def accepted() -> Answer:
+    """202: begun, and finished in the background."""
+    return Answer(202)
+
+
 def no_content() -> Answer:
     """204."""
     return Answer(204)

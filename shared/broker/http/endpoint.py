@@ -6,11 +6,11 @@ from typing import Any, Literal, TypeAlias
 from aws_lambda_powertools import Logger
 
 from broker import wiring
+from broker.caller import Caller
 from broker.errors import BrokerError, Forbidden
 from broker.http.answer import Answer
 from broker.http.problem import problem, translate
 from broker.http.request import Request, read_headers
-from broker.tenancy.caller import Caller
 from edge import time_limit
 
 Who: TypeAlias = Literal["anyone", "anybody_known", "tenant", "admin", "platform"]
@@ -23,14 +23,17 @@ ANYONE = Caller("client", "", "")
 logger = Logger()
 
 
-def endpoint(route: str, *, who: Who, idempotent: bool = False) -> Callable[[Callable[[Request], Answer]], Handler]:
+def endpoint(
+    route: str, *, who: Who, idempotent: Callable[[Request], str] | None = None
+) -> Callable[[Callable[[Request], Answer]], Handler]:
     """Make a Lambda handler of a function that answers one route.
 
     Args:
         route: Method and path template, as in template.yaml.
         who: Which principals it serves: `anyone` without a key, `anybody_known` with any key, `tenant` admins and
             clients of tenants (permissions on queues are the services' business), `admin` tenant admins, `platform`.
-        idempotent: Whether it honours `Idempotency-Key`.
+        idempotent: Where `Idempotency-Key` is honoured: finds the id of the queue that keys are scoped to, and
+            refuses a caller who may not do this to it.
     """
 
     def decorate(call: Callable[[Request], Answer]) -> Handler:
@@ -66,12 +69,14 @@ def _admit(header: str | None, who: Who) -> Caller:
     return caller
 
 
-def _answer(call: Callable[[Request], Answer], request: Request, context: Any, *, idempotent: bool) -> Answer:
-    if not idempotent or "idempotency-key" not in request.headers:
+def _answer(
+    call: Callable[[Request], Answer], request: Request, context: Any, *, idempotent: Callable[[Request], str] | None
+) -> Answer:
+    if idempotent is None or "idempotency-key" not in request.headers:
         return call(request)
     from broker.http.idempotency import answer_once  # 40 ms that few requests need
 
-    return answer_once(call, request, context)
+    return answer_once(call, request, context, queue_id=idempotent(request))
 
 
 def _tell(error: Exception, route: str, request_id: str) -> BrokerError:

@@ -35,7 +35,7 @@ _MARGIN_SECONDS = 60
 _SDK_ATTEMPTS = 4
 
 
-def answer_once(call: Callable[[Request], Answer], request: Request, context: Any) -> Answer:
+def answer_once(call: Callable[[Request], Answer], request: Request, context: Any, *, queue_id: str) -> Answer:
     """The answer of `call`, or the one it gave to the same request within the last 24 hours. Failures are not kept.
 
     Raises:
@@ -47,8 +47,8 @@ def answer_once(call: Callable[[Request], Answer], request: Request, context: An
     key = request.headers["idempotency-key"]
     if not (0 < len(key) <= KEY_MOST and key.isascii() and key.isprintable()):
         raise ValidationFailed.of("Idempotency-Key", f"must be 1 to {KEY_MOST} printable ASCII characters")
-    path = [request.caller.tenant_id, request.route, *sorted(request.path.values()), key]
-    scope = hashlib.sha256(jsontext.dumps(path)).hexdigest()
+    parts = [request.caller.tenant_id, request.route, queue_id, key]
+    scope = hashlib.sha256(jsontext.dumps(parts)).hexdigest()
     body = hashlib.sha256(request.body).hexdigest()
 
     def once(*, data: dict[str, str]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import base64
 import binascii
 import functools
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -11,15 +12,16 @@ from urllib.parse import parse_qsl, unquote
 from pydantic import BaseModel, ValidationError
 
 from broker import jsontext
-from broker.errors import MalformedJson, PayloadTooLarge, ValidationFailed
-from broker.ids import Ids
+from broker.bodies import validation_failed
+from broker.caller import Caller
+from broker.errors import MalformedJson, NotFound, PayloadTooLarge, ValidationFailed
+from broker.ids import Ids, is_ulid
 from broker.listing import PageRequest
-from broker.tenancy.caller import Caller
 
 M = TypeVar("M", bound=BaseModel)
 
+_NAME = re.compile(r"[A-Za-z0-9._-]{1,80}", re.ASCII)
 BODY_MOST = 5 * 1024 * 1024
-_ERRORS_MOST = 20
 
 
 @dataclass(frozen=True)
@@ -79,10 +81,18 @@ class Request:
             MalformedJson, PayloadTooDeep: It is not JSON.
             ValidationFailed: It is not of the model.
         """
-        value = {} if optional and not self.body.strip() else jsontext.loads(self.body)
+        value = {} if optional and not self.body.strip() else self.json_value()
         if not isinstance(value, dict):
             raise MalformedJson("The body must be a JSON object.")
         return _validate(model, value)
+
+    def json_value(self) -> Any:
+        """The body as a JSON value.
+
+        Raises:
+            MalformedJson, PayloadTooDeep: It is not JSON.
+        """
+        return jsontext.loads(self.body)
 
     def query(self, model: type[M]) -> M:
         """The query as a model.
@@ -105,6 +115,27 @@ class Request:
         """The query of a list as the page it asks for."""
         query = self.query(model)
         return PageRequest(limit=query.limit, next_token=query.next_token)  # type: ignore[attr-defined]  # ListQuery
+
+    def name(self, parameter: str) -> str:
+        """A path parameter that is the name (or the id) of a queue, or of a namespace.
+
+        Raises:
+            ValidationFailed: It cannot be one.
+        """
+        name = self.path[parameter]
+        if not _NAME.fullmatch(name):
+            raise ValidationFailed.of(parameter, "must be 1 to 80 characters of A-Z a-z 0-9 . _ -")
+        return name
+
+    def identifier(self, parameter: str) -> str:
+        """A path parameter that is an id of ours.
+
+        Raises:
+            NotFound: It cannot be one, so there is nothing under it.
+        """
+        if not is_ulid(self.path[parameter]):
+            raise NotFound
+        return self.path[parameter]
 
     def path_integer(self, name: str) -> int:
         """A path parameter that is a whole number.
@@ -155,10 +186,4 @@ def _validate(model: type[M], value: Mapping[str, Any]) -> M:
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        faults = error.errors(include_url=False, include_context=False, include_input=False)
-        errors = [
-            {"field": ".".join(str(part) for part in fault["loc"]), "message": fault["msg"]}
-            for fault in faults[:_ERRORS_MOST]
-        ]
-        first = errors[0]
-        raise ValidationFailed(f"{first['field']}: {first['message']}", errors=errors) from error
+        raise validation_failed(error) from error

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from broker.log.cursor import Cursor, Seen
-from broker.log.records import blob_keys
+from broker.records import blob_keys
 from edge import BlobStore, EdgeTable, Position
 
 

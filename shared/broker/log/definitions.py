@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from broker import keys
 from broker.cache import Cache
+from broker.caller import Action, Caller
 from broker.crypto import Scope
 from broker.errors import DefinitionMismatch, NotFound, QueueDisabled, QueueEnabled
 from broker.ids import Clock, Ids
 from broker.listing import Lister, Listing, PageRequest
 from broker.log.models import DescriptorAnswer
-from broker.tenancy.caller import Action, Caller
 from edge import ConditionFailed, Row, StateTable, TransactionRefused
 
 CACHE_SECONDS = 5
@@ -88,7 +88,7 @@ class Definitions:
         del answer["enabled"]
         return answer
 
-    def list(self, caller: Caller, namespace: str, *, request: PageRequest) -> Listing[DescriptorAnswer]:
+    def listed(self, caller: Caller, namespace: str, *, request: PageRequest) -> Listing[DescriptorAnswer]:
         """The namespace's logs by name, those that the caller has any permission on."""
         page = self._lister.page(
             keys.tenant(caller.tenant_id),

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import xxhash
 
 from broker import jsontext, keys, times
+from broker.caller import Caller
 from broker.crypto import Scope
 from broker.errors import (
     NotNow,
@@ -31,8 +32,7 @@ from broker.log.models import (
     PollAnswer,
     StatsAnswer,
 )
-from broker.log.records import Records, Sealed, store_blobs, weigh
-from broker.tenancy.caller import Caller
+from broker.records import Records, Sealed, store_blobs, weigh
 from broker.tokens import Tokens
 from edge import BlobStore, Edge, EdgeError, EdgeTable, EdgeUnavailable, Position
 from edge.threads import side_by_side
@@ -224,7 +224,9 @@ def _result(record: Sealed, *, partition: int, failure: EdgeError | None) -> Enq
 
 
 def _refusal_of(failure: EdgeError) -> type[NotNow]:
-    return Throttled if isinstance(failure, EdgeUnavailable) and failure.throttled else Unavailable
+    """Throttled says that the entry is not stored; where an answer was lost, only that this is not known."""
+    surely_not = isinstance(failure, EdgeUnavailable) and failure.throttled and not failure.maybe_done
+    return Throttled if surely_not else Unavailable
 
 
 def _message(edge: Edge, value: bytes | None, *, partition: int) -> MessageAnswer:

@@ -23,7 +23,7 @@ class Sweep:
     def run(self) -> int:
         """Remove what there is time for; returns the number of messages removed."""
         count = 0
-        for shard in range(keys.DOOMED_SHARDS):
+        for shard in range(keys.SHARDS):
             start: Row | None = None
             while remaining_seconds() > _STOP_SECONDS:
                 page = self._state.query(keys.doomed_shard(shard), start=start)

@@ -1,11 +1,11 @@
 """Bodies of tenants and clients."""
 
-from typing import Annotated, Literal, NotRequired, TypedDict
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from broker.bodies import Body, Title
-from broker.tenancy.caller import Permission
+from broker.caller import Permission
 
 Glob = Annotated[str, Field(pattern=r"^[A-Za-z0-9._*?/-]{1,200}\z")]
 
@@ -37,49 +37,3 @@ class ClientRequest(PermissionsRequest):
     """POST /clients."""
 
     name: Title
-
-
-class PermissionAnswer(TypedDict):
-    """A permission."""
-
-    queues: str
-    actions: list[str]
-
-
-class ClientAnswer(TypedDict):
-    """A client; `api_key` only in the answer that made the key."""
-
-    client_id: str
-    name: str
-    role: str
-    permissions: list[PermissionAnswer]
-    created_at: str
-    rotated_at: NotRequired[str]
-    api_key: NotRequired[str]
-
-
-class AdminAnswer(TypedDict):
-    """The admin of a new tenant."""
-
-    client_id: str
-    api_key: str
-
-
-class TenantAnswer(TypedDict):
-    """A tenant; `admin` only in the answer that made it."""
-
-    tenant_id: str
-    name: str
-    created_at: str
-    key_version: NotRequired[int]
-    admin: NotRequired[AdminAnswer]
-
-
-class WhoamiAnswer(TypedDict):
-    """The caller."""
-
-    role: str
-    tenant_id: str | None
-    client_id: str
-    name: str
-    permissions: list[PermissionAnswer]

@@ -3,16 +3,24 @@
 from collections.abc import Sequence
 
 from broker import keys
+from broker.apikeys import ApiKey
+from broker.authentication import Authentication
+from broker.caller import Caller, Permission
+from broker.clients import (
+    Client,
+    ClientAnswer,
+    TenantAnswer,
+    WhoamiAnswer,
+    permission_answers,
+    permission_values,
+    read_client,
+    read_tenant,
+)
 from broker.crypto import Scope
+from broker.datakeys import TenantKeys, key_name, read_keys
 from broker.errors import AdminClient, Conflict, Forbidden, NotFound, TenantHasQueues
 from broker.ids import Clock, Ids
 from broker.listing import Lister, Listing, PageRequest
-from broker.tenancy.authentication import Authentication
-from broker.tenancy.caller import Caller, Permission
-from broker.tenancy.datakeys import TenantKeys, key_name, read_keys
-from broker.tenancy.models import ClientAnswer, TenantAnswer, WhoamiAnswer
-from broker.tenancy.rows import Client, permission_answers, permission_values, read_client, read_tenant
-from broker.tenancy.secrets import ApiKey
 from edge import ConditionFailed, Row, StateTable, TransactionRefused
 
 _ALIVE = "attribute_exists(#pk) AND attribute_not_exists(#closing)"

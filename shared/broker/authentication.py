@@ -11,12 +11,12 @@ from collections.abc import Callable
 from typing import Any
 
 from broker import keys
+from broker.apikeys import ApiKey
 from broker.cache import Cache
+from broker.caller import Caller
+from broker.clients import read_client
 from broker.errors import Unauthenticated, Unavailable
 from broker.ids import Clock
-from broker.tenancy.caller import Caller
-from broker.tenancy.rows import read_client
-from broker.tenancy.secrets import ApiKey
 from edge import BlobMissing, ConditionFailed, EdgeError, Retry, Row, StateTable
 
 CACHE_SECONDS = 60

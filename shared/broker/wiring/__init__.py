@@ -1,19 +1,18 @@
-"""Every service, built once per process at first use."""
+"""Every service, built once per process at first use.
+
+Here is what all functions stand on; the modules beside this one build what some of them need, so that a function
+imports no more than it uses.
+"""
 
 import functools
 import time
 
+from broker.authentication import Authentication, PlatformSecret
 from broker.crypto import Vault
+from broker.datakeys import TenantKeys
 from broker.ids import MonotonicIds
 from broker.listing import Lister
-from broker.log.definitions import Definitions
-from broker.log.records import Records
-from broker.log.service import LogService
-from broker.log.sweep import Sweep
 from broker.settings import Settings
-from broker.tenancy.authentication import Authentication, PlatformSecret
-from broker.tenancy.datakeys import TenantKeys
-from broker.tenancy.service import Tenancy
 from broker.tokens import Tokens
 from edge import BlobStore, EdgeTable, Retry, StateTable
 from edge.clients import make_client
@@ -106,35 +105,3 @@ def lister() -> Lister:
 def authentication() -> Authentication:
     """Who is calling."""
     return Authentication(state=state(), platform=platform_secret(), clock=clock)
-
-
-@functools.cache
-def tenancy() -> Tenancy:
-    """Tenants and clients."""
-    return Tenancy(
-        state=state(), data_keys=data_keys(), authentication=authentication(), lister=lister(), clock=clock, ids=ids()
-    )
-
-
-@functools.cache
-def log() -> LogService:
-    """The messages of queue/v1."""
-    return LogService(
-        definitions=definitions(),
-        edges=edges(),
-        blobs=blobs(),
-        records=Records(vault=vault(), blobs=blobs(), purpose="log"),
-        tokens=tokens(),
-    )
-
-
-@functools.cache
-def definitions() -> Definitions:
-    """The logs of queue/v1."""
-    return Definitions(state=state(), lister=lister(), clock=clock, ids=ids())
-
-
-@functools.cache
-def sweep() -> Sweep:
-    """The removal of deleted logs."""
-    return Sweep(state=state(), edges=edges(), blobs=blobs(), clock=clock)

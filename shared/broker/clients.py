@@ -1,12 +1,58 @@
-"""Tenants and clients as rows, and back."""
+"""Tenants and clients as rows and as answers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NotRequired, TypedDict
 
 from broker import keys, times
-from broker.tenancy.caller import Action, Caller, Permission, Role
-from broker.tenancy.models import ClientAnswer, PermissionAnswer, TenantAnswer
+from broker.caller import Action, Caller, Permission, Role
 from edge import Row, Value
+
+
+class PermissionAnswer(TypedDict):
+    """A permission."""
+
+    queues: str
+    actions: list[str]
+
+
+class ClientAnswer(TypedDict):
+    """A client; `api_key` only in the answer that made the key."""
+
+    client_id: str
+    name: str
+    role: str
+    permissions: list[PermissionAnswer]
+    created_at: str
+    rotated_at: NotRequired[str]
+    api_key: NotRequired[str]
+
+
+class AdminAnswer(TypedDict):
+    """The admin of a new tenant."""
+
+    client_id: str
+    api_key: str
+
+
+class TenantAnswer(TypedDict):
+    """A tenant; `admin` only in the answer that made it."""
+
+    tenant_id: str
+    name: str
+    created_at: str
+    key_version: NotRequired[int]
+    admin: NotRequired[AdminAnswer]
+
+
+class WhoamiAnswer(TypedDict):
+    """The caller."""
+
+    role: str
+    tenant_id: str | None
+    client_id: str
+    name: str
+    permissions: list[PermissionAnswer]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,96 @@
+"""A queue as it is defined, and as it is stored."""
+
+import json
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from broker import keys, times
+from broker.queues.models import QueueAnswer
+from broker.queues.settings import SETTINGS, QueueSettings, QueueType
+from edge import Row
+
+S = TypeVar("S", bound=QueueSettings)
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """A queue of one tenant.
+
+    Attributes:
+        queue_id: Never reused; what the queue holds is stored under it.
+        settings: The settings model of its type.
+    """
+
+    tenant_id: str
+    queue_id: str
+    name: str
+    type: QueueType
+    description: str | None
+    settings: QueueSettings
+    enabled: bool
+    created_at: int
+    updated_at: int
+
+    def answer(self) -> QueueAnswer:
+        """As callers see it."""
+        answer: QueueAnswer = {
+            "queue_id": self.queue_id,
+            "name": self.name,
+            "type": self.type,
+            "enabled": self.enabled,
+            "settings": self.settings.model_dump(exclude_none=True),
+            "created_at": times.text(self.created_at),
+            "updated_at": times.text(self.updated_at),
+        }
+        return answer if self.description is None else {**answer, "description": self.description}
+
+    def row(self) -> Row:
+        """As it is stored under its tenant and name."""
+        row: Row = {
+            "pk": keys.tenant(self.tenant_id),
+            "sk": keys.queue_name(self.name),
+            "queue_id": self.queue_id,
+            "type": self.type,
+            "settings": settings_text(self.settings),
+            "enabled": self.enabled,
+            "created_at": self.created_at,
+            "updated_at": self.updated_at,
+        }
+        return row if self.description is None else {**row, "description": self.description}
+
+
+def settings_of(queue: Queue, model: type[S]) -> S:
+    """The settings of a queue, as those of a type the caller has made sure of.
+
+    Raises:
+        TypeError: It is of another type: a defect in this program.
+    """
+    if not isinstance(queue.settings, model):
+        raise TypeError(f"{queue.type} has no {model.__name__}")
+    return queue.settings
+
+
+def settings_text(settings: QueueSettings) -> str:
+    """Settings as they are stored."""
+    return json.dumps(settings.model_dump(exclude_none=True), separators=(",", ":"))
+
+
+def read_queue(row: Row) -> Queue:
+    """Back from the row."""
+    kind = _type(str(row["type"]))
+    values: dict[str, Any] = json.loads(str(row["settings"]))
+    return Queue(
+        tenant_id=str(row["pk"]).removeprefix(keys.tenant("")),
+        queue_id=str(row["queue_id"]),
+        name=str(row["sk"]).removeprefix(keys.QUEUES_PREFIX),
+        type=kind,
+        description=str(row["description"]) if "description" in row else None,
+        settings=SETTINGS[kind].model_validate(values),
+        enabled=bool(row["enabled"]),
+        created_at=int(str(row["created_at"])),
+        updated_at=int(str(row["updated_at"])),
+    )
+
+
+def _type(text: str) -> QueueType:
+    return next(kind for kind in SETTINGS if kind == text)

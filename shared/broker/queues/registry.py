@@ -1,0 +1,235 @@
+"""The registry of queues: made, found, listed, changed, switched, deleted; read through a cache of five seconds.
+
+A queue stands whole under its tenant and name, which makes names unique; a row under its id points there, and a row
+in a sharded registry lets the scheduled functions find it.
+"""
+
+from typing import Any
+
+from pydantic import ValidationError
+
+from broker import keys
+from broker.bodies import validation_failed
+from broker.cache import Cache
+from broker.caller import Action, Caller
+from broker.crypto import Scope
+from broker.errors import DuplicateName, NotFound, QueueDisabled, ValidationFailed
+from broker.ids import Clock, Ids, is_ulid
+from broker.listing import Lister, Listing, PageRequest
+from broker.queues.models import QueueListQuery, QueuePatch, QueueRequest
+from broker.queues.queue import Queue, read_queue, settings_text
+from broker.queues.settings import SETTINGS, QueueSettings, QueueType
+from edge import ConditionFailed, Row, StateTable, TransactionRefused
+
+CACHE_SECONDS = 5
+_ALIVE = "attribute_exists(#pk) AND attribute_not_exists(#closing)"
+_SAME = "#queue_id = :queue_id"
+
+
+class Registry:
+    """The queues of all tenants."""
+
+    def __init__(self, *, state: StateTable, lister: Lister, clock: Clock, ids: Ids) -> None:
+        self._state = state
+        self._lister = lister
+        self._clock = clock
+        self._ids = ids
+        self._cache: Cache[tuple[str, str], Queue] = Cache(seconds=CACHE_SECONDS, clock=clock)
+
+    def create(self, caller: Caller, request: QueueRequest, *, settings: QueueSettings) -> Queue:
+        """Define a queue.
+
+        Raises:
+            DuplicateName: The tenant has one of this name.
+        """
+        now = self._clock()
+        queue = Queue(
+            tenant_id=caller.tenant_id,
+            queue_id=self._ids(),
+            name=request.name,
+            type=request.type,
+            description=request.description,
+            settings=settings,
+            enabled=True,
+            created_at=now,
+            updated_at=now,
+        )
+        pointer: Row = {"tenant_id": queue.tenant_id, "name": queue.name, "type": queue.type}
+        try:
+            self._state.transact(
+                [
+                    self._state.check_operation(keys.tenant(caller.tenant_id), keys.CONFIG, condition=_ALIVE),
+                    self._state.put_operation(queue.row(), condition="attribute_not_exists(#pk)"),
+                    self._state.put_operation({"pk": keys.queue(queue.queue_id), "sk": keys.CONFIG, **pointer}),
+                    self._state.put_operation({"pk": keys.registry(queue.queue_id), "sk": queue.queue_id, **pointer}),
+                ]
+            )
+        except TransactionRefused as error:
+            if error.failures[0] is not None:
+                raise NotFound("The tenant does not exist any more.") from error
+            raise DuplicateName(f"There is a queue named {queue.name}.") from error
+        return queue
+
+    def listed(self, caller: Caller, query: QueueListQuery) -> Listing[Queue]:
+        """The tenant's queues by name, those that the caller has any permission on; a page may be short."""
+        prefix = keys.queue_name(query.name_prefix or "")
+        page = self._lister.page(
+            keys.tenant(caller.tenant_id),
+            prefix=prefix,
+            scope=Scope(caller.tenant_id, "", "queues", f"{query.type or ''}/{query.name_prefix or ''}"),
+            request=PageRequest(query.limit, query.next_token),
+            read=read_queue,
+        )
+        shown = [
+            queue
+            for queue in page.items
+            if (query.type is None or queue.type == query.type) and caller.may(None, queue=queue.name)
+        ]
+        return Listing(shown, page.next_token)
+
+    def find(self, caller: Caller, reference: str, *, action: Action | None) -> Queue:
+        """A queue by id or name for an action of a caller, as it was at most five seconds ago.
+
+        Raises:
+            NotFound: The caller's tenant has no such queue.
+            Forbidden: The caller may not do this to it.
+        """
+        queue: Queue | None
+        try:
+            queue = self._cache.get((caller.tenant_id, reference), lambda: self.load(caller.tenant_id, reference))
+        except NotFound:
+            queue = None
+        caller.require(action, queue=queue.name if queue else reference, exists=queue is not None)
+        if queue is None:
+            raise NotFound
+        return queue
+
+    def find_enabled(self, caller: Caller, reference: str, *, action: Action) -> Queue:
+        """`find`, for what a disabled queue refuses.
+
+        Raises:
+            QueueDisabled: It is disabled.
+        """
+        queue = self.find(caller, reference, action=action)
+        if not queue.enabled:
+            raise QueueDisabled
+        return queue
+
+    def load(self, tenant_id: str, reference: str) -> Queue:
+        """A queue by id or name as it is now.
+
+        Raises:
+            NotFound: The tenant has none.
+        """
+        name = reference
+        if is_ulid(reference):
+            pointer = self._state.get(keys.queue(reference), keys.CONFIG)
+            if pointer is not None and pointer["tenant_id"] == tenant_id:
+                name = str(pointer["name"])
+        row = self._state.get(keys.tenant(tenant_id), keys.queue_name(name))
+        if row is None or (name != reference and row["queue_id"] != reference):
+            raise NotFound(f"There is no queue {reference}.")
+        return read_queue(row)
+
+    def change(self, caller: Caller, reference: str, patch: QueuePatch) -> Queue:
+        """Change description and live settings; in effect everywhere within five seconds.
+
+        Raises:
+            NotFound: The tenant has no such queue.
+            ValidationFailed: A setting is unknown, not live, out of bounds or contradicts another.
+        """
+        queue = self.load(caller.tenant_id, reference)
+        settings = changed_settings(queue, patch.settings)
+        expression = "SET #settings = :settings, #updated_at = :now"
+        values: Row = {"settings": settings_text(settings), "now": self._clock(), "queue_id": queue.queue_id}
+        if patch.description is not None:
+            expression += ", #description = :description"
+            values["description"] = patch.description
+        return self._update(queue, expression, values)
+
+    def switch(self, caller: Caller, reference: str, *, enabled: bool) -> Queue:
+        """Enable or disable; in effect everywhere within five seconds.
+
+        Raises:
+            NotFound: The tenant has no such queue.
+        """
+        queue = self.load(caller.tenant_id, reference)
+        values: Row = {"enabled": enabled, "now": self._clock(), "queue_id": queue.queue_id}
+        return self._update(queue, "SET #enabled = :enabled, #updated_at = :now", values)
+
+    def delete(self, queue: Queue) -> None:
+        """Delete a queue. It is gone at once; a scheduled function removes what it held.
+
+        Raises:
+            NotFound: It is gone already.
+        """
+        doomed: Row = {
+            "pk": keys.doomed(queue.queue_id),
+            "sk": queue.queue_id,
+            "type": queue.type,
+            "tenant_id": queue.tenant_id,
+            "settings": settings_text(queue.settings),
+            "doomed_at": self._clock(),
+        }
+        try:
+            self._state.transact(
+                [
+                    self._state.delete_operation(
+                        keys.tenant(queue.tenant_id),
+                        keys.queue_name(queue.name),
+                        condition=_SAME,
+                        values={"queue_id": queue.queue_id},
+                    ),
+                    self._state.delete_operation(keys.queue(queue.queue_id), keys.CONFIG),
+                    self._state.delete_operation(keys.registry(queue.queue_id), queue.queue_id),
+                    self._state.put_operation(doomed),
+                ]
+            )
+        except TransactionRefused as error:
+            raise NotFound(f"There is no queue {queue.name}.") from error
+        finally:
+            self._forget(queue)
+
+    def _update(self, queue: Queue, expression: str, values: Row) -> Queue:
+        try:
+            row = self._state.update(
+                keys.tenant(queue.tenant_id),
+                keys.queue_name(queue.name),
+                expression,
+                values=values,
+                condition=_SAME,
+            )
+        except ConditionFailed as error:
+            raise NotFound(f"There is no queue {queue.name}.") from error
+        self._forget(queue)
+        return read_queue(row)
+
+    def _forget(self, queue: Queue) -> None:
+        for reference in (queue.name, queue.queue_id):
+            self._cache.forget((queue.tenant_id, reference))
+
+
+def check_settings(kind: QueueType, values: dict[str, Any]) -> QueueSettings:
+    """The settings of a type.
+
+    Raises:
+        ValidationFailed: One is missing, unknown, out of bounds or contradicts another.
+    """
+    try:
+        return SETTINGS[kind].model_validate(values)
+    except ValidationError as error:
+        raise validation_failed(error, prefix="settings") from error
+
+
+def changed_settings(queue: Queue, values: dict[str, Any]) -> QueueSettings:
+    """The settings of a queue after a change; null takes a setting back to its default.
+
+    Raises:
+        ValidationFailed: One cannot be changed, or the whole does not hold together.
+    """
+    model = SETTINGS[queue.type]
+    for name in values:
+        if name in model.model_fields and name not in model.LIVE:
+            raise ValidationFailed.of(f"settings.{name}", "cannot be changed after the queue was made")
+    merged = {**queue.settings.model_dump(exclude_none=True), **values}
+    return check_settings(queue.type, {name: value for name, value in merged.items() if value is not None})

@@ -1,0 +1,33 @@
+"""queue/v1."""
+
+import functools
+
+from broker import wiring
+from broker.log.definitions import Definitions
+from broker.log.service import LogService
+from broker.log.sweep import Sweep
+from broker.records import Records
+
+
+@functools.cache
+def definitions() -> Definitions:
+    """The logs of all tenants."""
+    return Definitions(state=wiring.state(), lister=wiring.lister(), clock=wiring.clock, ids=wiring.ids())
+
+
+@functools.cache
+def log() -> LogService:
+    """Their messages."""
+    return LogService(
+        definitions=definitions(),
+        edges=wiring.edges(),
+        blobs=wiring.blobs(),
+        records=Records(vault=wiring.vault(), blobs=wiring.blobs(), purpose="log"),
+        tokens=wiring.tokens(),
+    )
+
+
+@functools.cache
+def sweep() -> Sweep:
+    """The removal of deleted ones."""
+    return Sweep(state=wiring.state(), edges=wiring.edges(), blobs=wiring.blobs(), clock=wiring.clock)
