@@ -88,6 +88,8 @@ def answers(url: str) -> bool:
 def stored_item(table: str, key: dict[str, Any], *, region: str) -> dict[str, Any] | None:
     """The stored item in DynamoDB's typed form, binary as bytes, or None; without a call being made.
 
+    A key that is not one of the table's finds nothing, as does a table that is not there.
+
     Args:
         table: The table's name.
         key: The item's key in typed form; other attributes in it do not matter.
@@ -95,7 +97,7 @@ def stored_item(table: str, key: dict[str, Any], *, region: str) -> dict[str, An
     """
     with _guard:
         backend = dynamodb_backends[ACCOUNT][region]
-        if table not in backend.tables:
+        if not holds_key(table, key, region=region):
             return None
         item = backend.get_item(table, {name: _wire(value) for name, value in key.items()})
         return None if item is None else dynamo_to_dict(item.attrs)
