@@ -26,6 +26,7 @@ from typing import Any
 from botocore.awsrequest import AWSResponse
 from botocore.compat import HTTPHeaders
 from botocore.exceptions import ConnectTimeoutError, ReadTimeoutError
+from botocore.response import StreamingBody
 
 from tools.calls import Call, Outcome, Proceed, Watcher, watching
 
@@ -91,6 +92,14 @@ def _break_after(call: Call, proceed: Proceed) -> Outcome:
     return _error(call, "InternalServerError", status=500)
 
 
+def _cut(call: Call, proceed: Proceed) -> Outcome:
+    outcome = proceed(call)
+    _drop(outcome)
+    if outcome[0] is not None:
+        outcome[0][1]["Body"] = StreamingBody(io.BytesIO(), content_length=1)
+    return outcome
+
+
 def _die(_: Call, __: Proceed) -> Outcome:
     raise Killed
 
@@ -118,6 +127,10 @@ KILLED = Fault("killed before", _die)
 """The process dies before the call."""
 KILLED_AFTER = Fault("killed after", _die_after)
 """The process dies once the call took effect."""
+
+
+CUT = Fault("answer cut", _cut)
+"""Carried out, but the body of the answer breaks off while it is read (S3's GetObject)."""
 
 
 class Injection(Watcher):

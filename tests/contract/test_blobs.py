@@ -49,6 +49,13 @@ def test_of_many_each_is_answered_for_itself(blobs: BlobStore, source: str) -> N
         blobs.get_many([key for key, _ in objects])
 
 
+def test_a_body_that_breaks_off_is_read_again(blobs: BlobStore, source: str, pauses: Pauses) -> None:
+    blobs.put(source, b"whole")
+    with failing(faults.CUT):
+        assert blobs.get(source) == b"whole"
+    assert pauses.seconds == [0.03]
+
+
 def test_deletes_go_in_batches(blobs: BlobStore, source: str, ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(edge.blobs, "DELETE_BATCH", 2)
     keys = [f"{source}/{n}" for n in range(5)]
