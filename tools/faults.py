@@ -23,12 +23,11 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from botocore.awsrequest import AWSResponse
-from botocore.compat import HTTPHeaders
 from botocore.exceptions import ConnectTimeoutError, ReadTimeoutError
 from botocore.response import StreamingBody
 
 from tools.calls import Call, Outcome, Proceed, Watcher, watching
+from tools.fault_answers import cancelled, drop, error, partly, throttle
 
 
 class Killed(BaseException):
@@ -54,47 +53,38 @@ Chooser = Callable[[Call], Fault | None]
 
 def refusal(code: str, *, status: int = 400, **members: Any) -> Fault:
     """An error answer, the call not carried out."""
-    return Fault(code, lambda call, _: _error(call, code, status=status, **members))
+    return Fault(code, lambda call, _: error(call, code, status=status, **members))
 
 
 def cancellation(reason: str) -> Fault:
     """A transaction cancelled for a reason that lies with its first item, such as `TransactionConflict`."""
-    return Fault(f"cancelled by {reason}", lambda call, _: _cancelled(call, reason))
+    return Fault(f"cancelled by {reason}", lambda call, _: cancelled(call, reason))
 
 
 def unprocessed(*, done: int) -> Fault:
     """A batch of which only the first `done` requests are carried out and the rest handed back (Write and Get)."""
-    return Fault(f"all but {done} unprocessed", lambda call, proceed: _partly(call, proceed, done=done))
-
-
-def _throttle(call: Call, _: Proceed) -> Outcome:
-    match call.service:
-        case "dynamodb":
-            return _error(call, "ProvisionedThroughputExceededException")
-        case "s3":
-            return _error(call, "SlowDown", status=503)
-    return _error(call, "ThrottlingException")
+    return Fault(f"all but {done} unprocessed", lambda call, proceed: partly(call, proceed, done=done))
 
 
 def _conflict(call: Call, _: Proceed) -> Outcome:
     if call.operation == "TransactWriteItems":
-        return _cancelled(call, "TransactionConflict")
-    return _error(call, "TransactionConflictException")
+        return cancelled(call, "TransactionConflict")
+    return error(call, "TransactionConflictException")
 
 
 def _lose(call: Call, proceed: Proceed) -> Outcome:
-    _drop(proceed(call))
+    drop(proceed(call))
     return None, ReadTimeoutError(endpoint_url=call.request.url)
 
 
 def _break_after(call: Call, proceed: Proceed) -> Outcome:
-    _drop(proceed(call))
-    return _error(call, "InternalServerError", status=500)
+    drop(proceed(call))
+    return error(call, "InternalServerError", status=500)
 
 
 def _cut(call: Call, proceed: Proceed) -> Outcome:
     outcome = proceed(call)
-    _drop(outcome)
+    drop(outcome)
     if outcome[0] is not None:
         outcome[0][1]["Body"] = StreamingBody(io.BytesIO(), content_length=1)
     return outcome
@@ -105,11 +95,11 @@ def _die(_: Call, __: Proceed) -> Outcome:
 
 
 def _die_after(call: Call, proceed: Proceed) -> Outcome:
-    _drop(proceed(call))
+    drop(proceed(call))
     raise Killed
 
 
-THROTTLED = Fault("throttled", _throttle)
+THROTTLED = Fault("throttled", throttle)
 """The service's own word for too many requests."""
 THROTTLING = refusal("ThrottlingException")
 """DynamoDB's other word for it, which on-demand tables and the control plane use."""
@@ -252,51 +242,3 @@ def crash_points(
                     return
             yield CrashPoint(number, injection.struck[0], after=fault is KILLED_AFTER)
     raise AssertionError(f"{run} makes more than {most} calls")
-
-
-class _Body(io.BytesIO):
-    """The empty body of an answer that no server sent."""
-
-    def stream(self, **_: object) -> Iterator[bytes]:
-        yield from ()
-
-
-def _error(call: Call, code: str, *, status: int = 400, **members: Any) -> Outcome:
-    parsed = {
-        "Error": {"Code": code, "Message": "injected"},
-        "ResponseMetadata": {"HTTPStatusCode": status, "HTTPHeaders": {}, "RequestId": "injected"},
-        **members,
-    }
-    return (AWSResponse(call.request.url, status, HTTPHeaders(), _Body()), parsed), None
-
-
-def _cancelled(call: Call, reason: str) -> Outcome:
-    reasons = [{"Code": "None"} for _ in call.document["TransactItems"]]
-    reasons[0] = {"Code": reason, "Message": "injected"}
-    return _error(call, "TransactionCanceledException", CancellationReasons=reasons)
-
-
-def _partly(call: Call, proceed: Proceed, *, done: int) -> Outcome:
-    document = call.document
-    doing: dict[str, Any] = {}
-    leaving: dict[str, Any] = {}
-    left = done
-    for table, asked in document["RequestItems"].items():
-        requests = asked["Keys"] if call.operation == "BatchGetItem" else asked
-        for part, some in ((doing, requests[:left]), (leaving, requests[left:])):
-            if some:
-                part[table] = {**asked, "Keys": some} if call.operation == "BatchGetItem" else some
-        left = max(0, left - len(requests))
-    if not doing:
-        return _throttle(call, proceed)
-    answer, failure = proceed(call.rewritten({**document, "RequestItems": doing}))
-    if answer is not None and "Error" not in answer[1]:
-        answer[1]["UnprocessedKeys" if call.operation == "BatchGetItem" else "UnprocessedItems"] = leaving
-    return answer, failure
-
-
-def _drop(outcome: Outcome) -> None:
-    """Give the connection of an unwanted answer back."""
-    answer, _ = outcome
-    if answer is not None and "Body" in answer[1]:
-        answer[1]["Body"].close()
