@@ -6,6 +6,8 @@ TOOLS  := sam ministack lambda node
 STAMPS := .venv/.locked $(TOOLS:%=.tools/%/.locked) .tools/dynalite/.locked
 LOCK   := .venv/bin/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header --no-emit-index-url --no-emit-find-links
 
+MAKEFLAGS += --jobs=2 # the environments are installed side by side
+
 .PHONY: install run test check build deploy-local bench lock
 .DELETE_ON_ERROR:
 

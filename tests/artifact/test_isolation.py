@@ -1,106 +1,122 @@
-"""The built functions, each in an interpreter that has nothing else, against the emulator."""
+"""The built functions at work: everything they import is in the artifact, and their roles allow all that they do."""
 
 import dataclasses
 import json
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.artifact.lambda_runtime import FunctionError, RunningFunction, running
+from tests.artifact.built import Built, built
+from tests.artifact.lambda_runtime import FunctionError, running
 from tests.template.repository import ROOT, functions, resource_name
 from tools.serving.template import Template
-from tools.tables import Resources
+from tools.tables import client
+
+LOGS = "/queue/v1/namespaces/shop/queues"
 
 
-def sample_event(name: str) -> dict[str, Any]:
-    event: dict[str, Any] = json.loads((ROOT / "events" / f"{name}.json").read_text(encoding="utf-8"))
-    return event
+@pytest.fixture(scope="module")
+def product(artifact: Template) -> Iterator[Built]:
+    with built(artifact) as product:
+        yield product
 
 
-class Deployment:
-    """Built functions, started when they are first called."""
-
-    def __init__(self, artifact: Template, resources: Resources, stack: ExitStack) -> None:
-        self._artifact = artifact
-        self._functions = {function.logical_id: function for function in artifact.functions}
-        self._resources = resources
-        self._stack = stack
-        self._running: dict[str, RunningFunction] = {}
-
-    def start(self, name: str) -> RunningFunction:
-        """The warm function that was built from a folder."""
-        if name not in self._running:
-            function = self._functions[resource_name(name)]
-            variables = {
-                key: self._artifact.resolve(value, names=self._resources.names)
-                for key, value in function.environment.items()
-            }
-            environment = variables | {"AWS_ENDPOINT_URL": self._resources.environment["AWS_ENDPOINT_URL"]}
-            process = running(function, layers=self._artifact.layers, environment=environment)
-            self._running[name] = self._stack.enter_context(process)
-        return self._running[name]
-
-    def call(self, name: str, *, key: str, body: object = None, query: str | None = None) -> tuple[int, Any]:
-        """Call a function with its sample event under a key; returns the status and the decoded body."""
-        sample = sample_event(name)
-        sample["headers"]["authorization"] = f"Bearer {key}"
-        if body is not None:
-            sample["body"] = json.dumps(body)
-        if query is not None:
-            sample["rawQueryString"] = query
-            sample["queryStringParameters"] = dict(pair.split("=") for pair in query.split("&"))
-        answer = self.start(name).invoke(sample)
-        return answer["statusCode"], json.loads(answer["body"]) if answer.get("body") else None
+def resources(*prefixes: str) -> set[str]:
+    """The names of the built functions whose folders begin like this, as the gateway knows them."""
+    return {resource_name(f.name) for f in functions() if f.routes and f.name.startswith(prefixes)}
 
 
-@pytest.fixture
-def deployment(artifact: Template, deployed: Resources) -> Iterator[Deployment]:
-    with ExitStack() as stack:
-        yield Deployment(artifact, deployed, stack)
+def test_service_and_tenants(product: Built) -> None:
+    anybody = product.caller(None)
+    anybody("GET", "/health")
+    anybody("GET", "/nowhere", expect=404)
+    platform = product.platform()
+    platform("GET", "/whoami")
+    (admin, tenant_id), (_, other) = (product.tenant() for _ in range(2))
+    page = platform("GET", "/tenants?limit=1")
+    platform("GET", f"/tenants?limit=1&next_token={page['next_token']}")
+    platform("GET", f"/tenants/{tenant_id}")
+    for caller in (platform, admin):
+        caller("POST", f"/tenants/{tenant_id}/rotate-key")
+    admin("POST", LOGS, body={"queue": "orders"})
+    platform("DELETE", f"/tenants/{tenant_id}", expect=409)
+    platform("DELETE", f"/tenants/{other}", expect=204)
+    assert resources("tenant_", "health_", "whoami_", "route_") <= product.taken
 
 
-def test_the_log_works_from_the_artifact(deployment: Deployment, deployed: Resources) -> None:
-    platform = f"platform.{deployed.secret_values['PlatformSecret']}"
-    status, tenant = deployment.call("tenant_create", key=platform)
-    assert status == 201
-    key = tenant["admin"]["api_key"]
-    status, _ = deployment.call("log_create", key=key)
-    assert status == 200
+def test_clients(product: Built) -> None:
+    admin, _ = product.tenant()
+    allowed = {"permissions": [{"queues": "*", "actions": ["consume"]}]}
+    made = [admin("POST", "/clients", body={"name": name, **allowed}, expect=201) for name in ("a", "b")]
+    page = admin("GET", "/clients?limit=1")
+    admin("GET", f"/clients?limit=1&next_token={page['next_token']}")
+    client_id = made[0]["client_id"]
+    admin("GET", f"/clients/{client_id}")
+    admin("PATCH", f"/clients/{client_id}", body=allowed)
+    admin("POST", f"/clients/{client_id}/rotate")
+    admin("DELETE", f"/clients/{client_id}", expect=204)
+    assert resources("client_") <= product.taken
 
-    messages = [{"key": "order-1", "seq": seq, "value": {"seq": seq}} for seq in (3, 1, 2)]
-    status, enqueued = deployment.call("log_enqueue", key=key, body={"messages": messages})
-    assert status == 200
-    assert [(r["partition"], r["status"]) for r in enqueued["results"]] == [(2, "CREATED")] * 3
-    status, page = deployment.call("log_poll", key=key, query="limit=10")
-    assert status == 200
-    assert [(m["seq"], m["value"]) for m in page["messages"]] == [(seq, {"seq": seq}) for seq in (1, 2, 3)]
-    status, _ = deployment.call("log_commit", key=key, query="offset=3")
-    assert status == 200
-    status, page = deployment.call("log_poll", key=key, query="limit=10")
-    assert (status, page["messages"]) == (200, [])
+
+def test_logs(product: Built) -> None:
+    admin, _ = product.tenant()
+    for queue in ("orders", "returns"):
+        admin("POST", LOGS, body={"queue": queue, "partitions": 1})
+    page = admin("GET", f"{LOGS}?limit=1")
+    admin("GET", f"{LOGS}?limit=1&next_token={page['next_token']}")
+    orders = f"{LOGS}/orders"
+    admin("GET", orders)
+    admin("GET", f"{orders}/partitions")
+    # The last is too big for an item.
+    messages = [{"key": "k", "seq": seq, "value": "x" * length} for seq, length in ((2, 2), (1, 1), (3, 500_000))]
+    for _ in range(2):
+        enqueued = admin("POST", f"{orders}/messages", body={"messages": messages}, idempotency_key="once")
+        assert enqueued["accepted"] == 3
+    admin("GET", f"{orders}/stats")
+    page = admin("GET", f"{orders}/partitions/0/poll?limit=2")
+    assert [message["value"] for message in page["messages"]] == ["x", "xx"]
+    rest = admin("GET", f"{orders}/partitions/0/poll?cursor={page['cursor']}")
+    assert [len(message["value"]) for message in rest["messages"]] == [500_000]
+    for cursor in (page["cursor"], rest["cursor"]):
+        admin("DELETE", f"{orders}/partitions/0/messages?cursor={cursor}")
+    assert admin("GET", f"{orders}/partitions/0/poll")["messages"] == []
+
+    admin("POST", f"{orders}/messages", body={"messages": messages})
+    admin("PUT", f"{orders}/disable")
+    admin("PUT", f"{orders}/enable")
+    admin("PUT", f"{orders}/disable")
+    admin("DELETE", orders, expect=204)
+    sweep = next(function for function in product.functions.template.functions if function.logical_id == "LogSweep")
+    event = json.loads((ROOT / "events" / "log_sweep.json").read_text(encoding="utf-8"))
+    assert product.functions.start(sweep).invoke(event) == {"done": 3}
+    assert resources("log_") <= product.taken
 
 
 @pytest.mark.parametrize("name", [function.name for function in functions() if function.routes])
-def test_a_built_function_starts_and_refuses_a_key_that_nobody_has(deployment: Deployment, name: str) -> None:
-    """Nothing that it imports is missing from the artifact."""
-    status, _ = deployment.call(name, key="nobody.nothing")
-    assert status == {"health_read": 200, "route_missing": 404}.get(name, 401)
+def test_a_sample_event_meets_its_function(product: Built, name: str) -> None:
+    """With a key that nobody has: whoever is not open to all refuses it."""
+    function = next(f for f in product.functions.template.functions if f.logical_id == resource_name(name))
+    event = json.loads((ROOT / "events" / f"{name}.json").read_text(encoding="utf-8"))
+    answer = product.functions.start(function).invoke(event)
+    assert answer["statusCode"] == {"health_read": 200, "route_missing": 404}.get(name, 401)
 
 
-@pytest.mark.parametrize("name", [function.name for function in functions() if function.schedules])
-def test_a_built_schedule_runs(deployment: Deployment, name: str) -> None:
-    deployment.start(name).invoke(sample_event(name))
+def test_a_right_that_is_missing_shows(product: Built) -> None:
+    """Without it the tests above would say nothing about rights."""
+    admin, _ = product.tenant()
+    admin("POST", LOGS, body={"queue": "orders", "partitions": 1})
+    admin("GET", f"{LOGS}/orders/stats")
+    iam = client("iam", endpoint_url=product.functions.resources.environment["AWS_ENDPOINT_URL"])
+    iam.delete_role_policy(RoleName="LogStats", PolicyName="own")
+    admin("GET", f"{LOGS}/orders/stats", expect=500)
 
 
 def test_what_is_not_shipped_cannot_be_imported(artifact: Template, tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text("import pytest\n", encoding="utf-8")
-    function = next(iter(artifact.functions))
-    alone = dataclasses.replace(function, folder=tmp_path)
+    stray = dataclasses.replace(artifact.functions[0], folder=tmp_path)
     with (
-        running(alone, layers=artifact.layers, environment={}) as stray,
+        running(stray, layers=artifact.layers, environment={}) as function,
         pytest.raises(FunctionError, match="No module named 'pytest'"),
     ):
-        stray.invoke({})
+        function.invoke({})
