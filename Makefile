@@ -22,7 +22,7 @@ test: install check ## everything
 check: install ## ruff, mypy, template and architecture
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
-	.venv/bin/mypy layers/edge shared functions tools tests bench
+	.venv/bin/mypy .
 	.tools/sam/bin/cfn-lint template.yaml
 	$(SAM) validate --lint
 	$(PY) -m pytest -q tests/template
