@@ -1,6 +1,7 @@
 """POST /queues/{queue}/messages: publish a message; the body is the payload."""
 
-from broker.http import Answer, Request, endpoint, published
+from broker.http import Answer, Request, endpoint
+from broker.http.publishing import published
 from broker.wiring import queues as wiring
 
 queues = wiring.queues()

@@ -1,6 +1,7 @@
 """POST /queues/{queue}/messages/batch: publish many messages."""
 
-from broker.http import Answer, Request, endpoint, published_batch
+from broker.http import Answer, Request, endpoint
+from broker.http.publishing import published_batch
 from broker.queues.models import BatchRequest
 from broker.wiring import queues as wiring
 

@@ -1,6 +1,7 @@
 """POST /queues/{queue}/consume: deliver messages."""
 
-from broker.http import Answer, Request, delivered, endpoint
+from broker.http import Answer, Request, endpoint
+from broker.http.publishing import delivered
 from broker.queues.models import ConsumeRequest
 from broker.wiring import queues as wiring
 

@@ -60,7 +60,7 @@ Title = Annotated[str, Field(min_length=1, max_length=80), AfterValidator(_print
 class Body(BaseModel):
     """A body or a query: nothing unknown, nothing converted from another type."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True, defer_build=True)
 
 
 class ListQuery(Body):

@@ -2,7 +2,6 @@
 
 from broker.http.answer import Answer, accepted, created, listing, no_content, ok
 from broker.http.endpoint import endpoint
-from broker.http.publishing import delivered, published, published_batch
 from broker.http.request import Request
 from broker.http.schedule import schedule
 
@@ -11,12 +10,9 @@ __all__ = [
     "Request",
     "accepted",
     "created",
-    "delivered",
     "endpoint",
     "listing",
     "no_content",
     "ok",
-    "published",
-    "published_batch",
     "schedule",
 ]

@@ -11,6 +11,7 @@ from broker.errors import BrokerError, Forbidden
 from broker.http.answer import Answer
 from broker.http.problem import problem, translate
 from broker.http.request import Request, read_headers
+from broker.http.startup import started
 from edge import time_limit
 
 Who: TypeAlias = Literal["anyone", "anybody_known", "tenant", "admin", "platform"]
@@ -49,6 +50,7 @@ def endpoint(
                     answer = problem(_tell(error, route, request_id))
             return answer.event(request_id=request_id)
 
+        started()
         return handler
 
     return decorate

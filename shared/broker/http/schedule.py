@@ -5,6 +5,7 @@ from typing import Any
 
 from aws_lambda_powertools import Logger
 
+from broker.http.startup import started
 from edge import time_limit
 
 RESERVE_SECONDS = 1.0
@@ -24,4 +25,5 @@ def schedule(run: Callable[[], int]) -> Callable[[Mapping[str, Any], Any], dict[
         logger.info("scheduled work", extra={"done": done, "event_id": event.get("id")})
         return {"done": done}
 
+    started()
     return handler
