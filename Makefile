@@ -34,8 +34,8 @@ build: install ## .aws-sam/build, with the .pyc files that halve a cold start
 deploy-local: build ## the built stack on a private emulator, over HTTP
 	$(PY) -m tools.deploy_local
 
-bench: install ## figures of bench/README.md
-	$(PY) -m bench
+bench: install ## figures of bench/README.md; ONLY="log cold"
+	PYTHONPATH=layers/edge:shared $(PY) -m bench $(ONLY)
 
 .venv/.locked: locks/dev.txt
 	$(PYTHON) -m venv --clear $(@D)
