@@ -3,11 +3,11 @@
 from broker.http import Answer, Request, endpoint, no_content
 from broker.wiring import tenancy as wiring
 
-tenancy = wiring.tenancy()
+clients = wiring.clients()
 
 
 @endpoint("DELETE /clients/{client_id}", who="admin")
 def handler(request: Request) -> Answer:
     """Remove the client."""
-    tenancy.delete_client(request.caller, request.identifier("client_id"))
+    clients.delete(request.caller, request.identifier("client_id"))
     return no_content()

@@ -4,10 +4,10 @@ from broker.bodies import ListQuery
 from broker.http import Answer, Request, endpoint, listing
 from broker.wiring import tenancy as wiring
 
-tenancy = wiring.tenancy()
+clients = wiring.clients()
 
 
 @endpoint("GET /clients", who="admin")
 def handler(request: Request) -> Answer:
     """List the clients, oldest first."""
-    return listing("clients", tenancy.list_clients(request.caller, request.page(ListQuery)))
+    return listing("clients", clients.listed(request.caller, request.page(ListQuery)))

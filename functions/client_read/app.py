@@ -3,10 +3,10 @@
 from broker.http import Answer, Request, endpoint, ok
 from broker.wiring import tenancy as wiring
 
-tenancy = wiring.tenancy()
+clients = wiring.clients()
 
 
 @endpoint("GET /clients/{client_id}", who="admin")
 def handler(request: Request) -> Answer:
     """Show the client."""
-    return ok(tenancy.client(request.caller, request.identifier("client_id")))
+    return ok(clients.read(request.caller, request.identifier("client_id")))

@@ -3,10 +3,10 @@
 from broker.http import Answer, Request, endpoint, ok
 from broker.wiring import tenancy as wiring
 
-tenancy = wiring.tenancy()
+clients = wiring.clients()
 
 
 @endpoint("POST /clients/{client_id}/rotate", who="admin")
 def handler(request: Request) -> Answer:
     """Rotate the client's key."""
-    return ok(tenancy.rotate_client(request.caller, request.identifier("client_id")))
+    return ok(clients.rotate(request.caller, request.identifier("client_id")))
