@@ -1,6 +1,7 @@
 """What tests stand on: an AWS made of moto, a clock that moves only when told, and ids that are the same every time."""
 
 import contextlib
+import functools
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -35,6 +36,10 @@ def counted_ids(seed: str = "") -> SeededIds:
     return SeededIds(START, seed=seed.encode())
 
 
+# To make a client takes longer than most tests.
+_client = functools.cache(tables.client)
+
+
 @dataclass(frozen=True)
 class World:
     """The project's tables, bucket, key and secret on moto, in this process."""
@@ -58,7 +63,7 @@ class World:
         return self.resources.secret_values["PlatformSecret"]
 
     def client(self, service: str) -> Any:
-        return tables.client(service)
+        return _client(service)
 
     def wipe(self) -> None:
         """Empty the tables and the bucket. The key and the secret stay."""
@@ -68,12 +73,12 @@ class World:
 
     def rows(self, table: str) -> list[dict[str, Any]]:
         """Everything in a table, in DynamoDB's typed form, ordered by key."""
-        pages = tables.client("dynamodb").get_paginator("scan").paginate(TableName=table)
+        pages = _client("dynamodb").get_paginator("scan").paginate(TableName=table)
         return sorted((item for page in pages for item in page["Items"]), key=repr)
 
     def objects(self) -> list[str]:
         """The keys of all objects in the bucket."""
-        pages = tables.client("s3").get_paginator("list_objects_v2").paginate(Bucket=self.bucket)
+        pages = _client("s3").get_paginator("list_objects_v2").paginate(Bucket=self.bucket)
         return [entry["Key"] for page in pages for entry in page.get("Contents", [])]
 
 
