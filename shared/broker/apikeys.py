@@ -23,11 +23,11 @@ class ApiKey:
 
     @classmethod
     def parse(cls, header: str | None) -> "ApiKey | None":
-        """The key of an Authorization header, bare or as Bearer; None when it is none."""
+        """The key of an Authorization header, bare or as Bearer; None when it is none, as what is not ASCII."""
         words = (header or "").split()
         if len(words) == 2 and words[0].lower() == "bearer":
             words = words[1:]
-        if len(words) != 1:
+        if len(words) != 1 or not words[0].isascii():
             return None
         client_id, dot, secret = words[0].partition(".")
         return cls(client_id, secret) if dot and client_id and secret and len(words[0]) <= 512 else None

@@ -66,18 +66,31 @@ class Authentication:
             Unavailable: Whether it is valid cannot be found out now.
         """
         key = ApiKey.parse(header)
-        if key is None or not key.client_id.isascii():
+        if key is None:
             raise Unauthenticated
         if key.client_id == keys.PLATFORM and self._platform.readable:
             return self._platform_caller(key)
-        row = self._rows.get(key.client_id, lambda: self._state.get(keys.client(key.client_id), keys.CLIENT))
-        if row is None:
+        row, known_before = self._row(key.client_id)
+        if known_before and not _fits(key, row):
+            # It may have been rotated since the row was read: a new key is good at once.
             self._rows.forget(key.client_id)
-            raise Unauthenticated
-        stored = row["hash"]
-        if not isinstance(stored, bytes) or not key.matches(stored):
+            row, _ = self._row(key.client_id)
+        if row is None or not _fits(key, row):
             raise Unauthenticated
         return read_client(row).caller()
+
+    def _row(self, client_id: str) -> tuple[Row | None, bool]:
+        """A client's row, and whether it was remembered; that there is none is not."""
+        loads: list[Row | None] = []
+
+        def load() -> Row | None:
+            loads.append(self._state.get(keys.client(client_id), keys.CLIENT))
+            return loads[0]
+
+        row = self._rows.get(client_id, load)
+        if row is None:
+            self._rows.forget(client_id)
+        return row, not loads
 
     def forget(self, client_id: str) -> None:
         """Let this process see a change of a client at once."""
@@ -110,3 +123,8 @@ class Authentication:
         except ConditionFailed:
             return row
         return row
+
+
+def _fits(key: ApiKey, row: Row | None) -> bool:
+    stored = row["hash"] if row else None
+    return isinstance(stored, bytes) and key.matches(stored)
