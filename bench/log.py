@@ -1,8 +1,12 @@
 """queue/v1: enqueue, poll and commit through the functions, beside the bare boto3 calls that they need."""
 
 import base64
+import contextlib
+import io
+import os
 import time
 from typing import Any
+from unittest.mock import patch
 
 from bench.measure import Api, answer_of, canned, in_turns, milliseconds, new_tenant, table
 from broker import wiring
@@ -125,7 +129,9 @@ def _overhead(prepared: dict[str, Any]) -> None:
         "GetItem": {"Item": prepared["definition"]},  # read again every five seconds
     }
     put = {"TableName": "t", "Item": item}
-    with canned(client, answers):
+    # Metrics are written as in Lambda, to a place where nobody reads them.
+    enabled = patch.dict(os.environ, {"POWERTOOLS_METRICS_DISABLED": "false"})
+    with canned(client, answers), enabled, contextlib.redirect_stdout(io.StringIO()):
         taken = in_turns(
             {
                 "put": lambda: client.put_item(**put),

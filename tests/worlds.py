@@ -132,4 +132,5 @@ def moto_world() -> Iterator[World]:
     with patch.dict(os.environ, outside, clear=True), moto_threads.moto_in_threads():
         resources = tables.create(prefix="test")
         os.environ.update(resources.environment)
+        os.environ["POWERTOOLS_METRICS_DISABLED"] = "true"  # a test that wants them turns them on
         yield World(resources)

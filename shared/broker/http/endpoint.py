@@ -12,6 +12,7 @@ from broker.http.answer import Answer
 from broker.http.problem import problem, translate
 from broker.http.request import Request, read_headers
 from broker.http.startup import started
+from broker.metrics import counting
 from edge import time_limit
 
 Who: TypeAlias = Literal["anyone", "anybody_known", "tenant", "admin", "platform"]
@@ -40,7 +41,7 @@ def endpoint(
     def decorate(call: Callable[[Request], Answer]) -> Handler:
         def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
             request_id = str((event.get("requestContext") or {}).get("requestId") or context.aws_request_id)
-            with time_limit(context.get_remaining_time_in_millis() / 1000 - ANSWER_SECONDS):
+            with counting(), time_limit(context.get_remaining_time_in_millis() / 1000 - ANSWER_SECONDS):
                 try:
                     headers = read_headers(event)
                     caller = _admit(headers.get("authorization"), who)

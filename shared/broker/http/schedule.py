@@ -6,6 +6,7 @@ from typing import Any
 from aws_lambda_powertools import Logger
 
 from broker.http.startup import started
+from broker.metrics import counting
 from edge import time_limit
 
 RESERVE_SECONDS = 1.0
@@ -20,7 +21,7 @@ def schedule(run: Callable[[], int]) -> Callable[[Mapping[str, Any], Any], dict[
     """
 
     def handler(event: Mapping[str, Any], context: Any) -> dict[str, int]:
-        with time_limit(context.get_remaining_time_in_millis() / 1000 - RESERVE_SECONDS):
+        with counting(), time_limit(context.get_remaining_time_in_millis() / 1000 - RESERVE_SECONDS):
             done = run()
         logger.info("scheduled work", extra={"done": done, "event_id": event.get("id")})
         return {"done": done}

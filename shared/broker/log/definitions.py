@@ -11,6 +11,7 @@ from broker.errors import DefinitionMismatch, NotFound, QueueDisabled, QueueEnab
 from broker.ids import Clock, Ids
 from broker.listing import Lister, Listing, PageRequest
 from broker.log.models import DescriptorAnswer
+from broker.metrics import count
 from edge import ConditionFailed, Row, StateTable, TransactionRefused
 
 CACHE_SECONDS = 5
@@ -39,6 +40,10 @@ class Log:
             "storage": self.storage,
             "enabled": self.enabled,
         }
+
+    def count(self, name: str, value: int) -> None:
+        """Add to a metric of this log."""
+        count(name, value, kind="log", tenant_id=self.tenant_id, queue_id=self.queue_id)
 
     def sources(self) -> list[str]:
         """The sources of its partitions, in order."""

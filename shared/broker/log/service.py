@@ -181,6 +181,7 @@ class LogService:
 
     def _messages(self, log: Log, partition: int, edges: Sequence[Edge]) -> list[MessageAnswer]:
         values = self._records.open_all(edges, tenant_id=log.tenant_id, queue_id=log.queue_id)
+        log.count("Unreadable", sum(value is None for value in values))
         return [_message(edge, value, partition=partition) for edge, value in zip(edges, values, strict=True)]
 
     def _open(self, log: Log, partition: int, cursor: str) -> Cursor:
