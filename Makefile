@@ -13,7 +13,7 @@ MAKEFLAGS += --jobs=2 # the environments are installed side by side
 
 install: $(STAMPS) ## every environment, only what its lock changed
 
-run: .venv/.locked .tools/ministack/.locked ## local server; PORT, STATE=<folder>, BACKEND=<endpoint url>
+run: .venv/.locked $(if $(STATE),.tools/ministack/.locked) ## local server; PORT, STATE=<folder>, BACKEND=<endpoint url>
 	$(PY) -m tools.serve
 
 test: install check ## everything

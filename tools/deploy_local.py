@@ -12,7 +12,6 @@ from pathlib import Path
 from tools.deployment import LAMBDA_PYTHON, ROOT, DeploymentError, deploy
 from tools.engine_process import EngineError
 from tools.ministack import ministack
-from tools.tables import client
 
 BUILD = ROOT / ".aws-sam" / "build"
 
@@ -21,10 +20,8 @@ def serve(build: Path) -> None:
     """Deploy, say where, and wait to be told to stop."""
     with ministack(lambda_python=LAMBDA_PYTHON, environment={"AUTH": "true"}) as endpoint_url:
         deployment = deploy(build, endpoint_url=endpoint_url)
-        secrets = client("secretsmanager", endpoint_url=endpoint_url)
-        secret = secrets.get_secret_value(SecretId=deployment.resources["PlatformSecret"])["SecretString"]
         print(f"URL           {deployment.url}")
-        print(f"platform key  platform.{secret}")
+        print(f"platform key  {deployment.platform_key}")
         print(f"AWS endpoint  {endpoint_url}")
         print("Ctrl-C ends it.", flush=True)
         stop = threading.Event()

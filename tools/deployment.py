@@ -6,6 +6,7 @@ with ministack(lambda_python=LAMBDA_PYTHON) as url:
 """
 
 import os
+import secrets
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from tools.tables import REGION, client, client_environment
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
     from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_secretsmanager import SecretsManagerClient
 
 ROOT = Path(__file__).resolve().parent.parent
 SAM = ROOT / ".tools" / "sam" / "bin" / "sam"
@@ -37,11 +39,13 @@ class Deployment:
         url: Where its HTTP API answers.
         outputs: The stack's outputs.
         resources: What each resource is called, by logical id.
+        platform_key: The platform administrator's key.
     """
 
     url: str
     outputs: Mapping[str, str]
     resources: Mapping[str, str]
+    platform_key: str
 
 
 def deploy(build: Path, *, endpoint_url: str, stack: str = "towpath") -> Deployment:
@@ -68,7 +72,12 @@ def deploy(build: Path, *, endpoint_url: str, stack: str = "towpath") -> Deploym
     _expire_rows(template, resources=resources, endpoint_url=endpoint_url)
     # It refuses all that comes without TLS, which is how an emulator is called.
     client("s3", endpoint_url=endpoint_url).delete_bucket_policy(Bucket=resources["Bucket"])
-    return Deployment(f"{endpoint_url}/_aws/execute-api/{outputs['ApiId']}/$default", outputs, resources)
+    # Generated secrets have punctuation there, whatever the template asks for; a key wants to be pasted into a shell.
+    secret = secrets.token_hex(20)
+    secrets_manager: SecretsManagerClient = client("secretsmanager", endpoint_url=endpoint_url)
+    secrets_manager.put_secret_value(SecretId=resources["PlatformSecret"], SecretString=secret)
+    url = f"{endpoint_url}/_aws/execute-api/{outputs['ApiId']}/$default"
+    return Deployment(url, outputs, resources, f"platform.{secret}")
 
 
 def _run_sam_deploy(build: Path, *, endpoint_url: str, stack: str, bucket: str) -> None:
