@@ -5,6 +5,7 @@ Edges (hash `source`, range `seq` = `{seq + 2^63:020d}#{id}`)
 | source                  | range      | what |
 |-------------------------|------------|------|
 | log#{queue}#{partition} | (seq, id)  | messages of queue/v1: `body`, or `blob` and `size` |
+| dlq#{queue}             | (failed_at ms, entry id) | dead letters: `body`, or `blob` and `size`; why and when |
 
 State (hash `pk`, range `sk`)
 
@@ -16,11 +17,15 @@ State (hash `pk`, range `sk`)
 | tenant#{tenant}     | log#{namespace}/{queue}   | the definition of a queue of queue/v1, with its queue id |
 | tenant#{tenant}     | queue#{name}              | a queue: id, type, settings, enabled |
 | queue#{queue}       | config                    | where the queue of this id stands: tenant, name, type |
+| queue#{queue}       | depth                     | how much it holds, where that is limited |
+| key#{queue}#{hash}  | key                       | the message that holds a primary key |
+| dead#{queue}        | {entry}                   | when a dead letter failed, which leads to its edge |
 | registry#{shard}    | {queue}                   | the same, for scheduled functions |
 | client#{client}     | client                    | a client as authentication needs it: tenant, hash, permissions |
 | client#platform     | client                    | hash of the platform key, for those who may not read it |
 | idempotency#{scope} | attempt, Powertools' own  | answers to repeated requests, 24 hours |
 | doomed#{shard}      | {queue}                   | a deleted queue whose messages are still to be removed |
+| purged#{shard}      | {queue}                   | a queue that is still to be emptied of what it held at a moment |
 
 Bucket
 
@@ -40,6 +45,8 @@ CLIENT: Final = "client"
 TENANTS: Final = "tenants"
 PLATFORM: Final = "platform"
 ATTEMPT: Final = "attempt"
+DEPTH: Final = "depth"
+KEY: Final = "key"
 SHARDS: Final = 4
 """Hash keys over which the lists of all queues, and of all deleted ones, are spread."""
 
@@ -109,6 +116,31 @@ def doomed(queue_id: str) -> str:
 def doomed_shard(shard: int) -> str:
     """The hash key of one shard, 0 to `SHARDS` - 1."""
     return f"doomed#{shard}"
+
+
+def purged(queue_id: str) -> str:
+    """The hash key under which a purged queue waits for the rest to be removed."""
+    return purged_shard(_shard(queue_id))
+
+
+def purged_shard(shard: int) -> str:
+    """The hash key of one shard, 0 to `SHARDS` - 1."""
+    return f"purged#{shard}"
+
+
+def primary_key(queue_id: str, *, digest: str) -> str:
+    """The hash key of the holder of a primary key."""
+    return f"key#{queue_id}#{digest}"
+
+
+def dead_letters(queue_id: str) -> str:
+    """The source of a queue's dead letters."""
+    return f"dlq#{queue_id}"
+
+
+def dead(queue_id: str) -> str:
+    """The hash key under which dead letters are found by entry id."""
+    return f"dead#{queue_id}"
 
 
 def payload_blob(queue_id: str, *, record_id: str) -> str:

@@ -87,9 +87,9 @@ def test_logs(product: Built) -> None:
     admin("PUT", f"{orders}/enable")
     admin("PUT", f"{orders}/disable")
     admin("DELETE", orders, expect=204)
-    sweep = next(function for function in product.functions.template.functions if function.logical_id == "LogSweep")
-    event = json.loads((ROOT / "events" / "log_sweep.json").read_text(encoding="utf-8"))
-    assert product.functions.start(sweep).invoke(event) == {"done": 3}
+    sweep = next(function for function in product.functions.template.functions if function.logical_id == "QueueSweep")
+    event = json.loads((ROOT / "events" / "queue_sweep.json").read_text(encoding="utf-8"))
+    assert product.functions.start(sweep).invoke(event) == {"done": 1}
     assert resources("log_") <= product.taken
 
 

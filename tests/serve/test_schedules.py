@@ -21,7 +21,7 @@ def test_what_is_no_rate_is_an_error(expression: str) -> None:
 
 
 def test_a_rules_event_is_eventbridges() -> None:
-    schedule = Schedule("LogSweepEvery", "rate(1 minute)", scheduler=False, input=None)
+    schedule = Schedule("QueueSweepEvery", "rate(1 minute)", scheduler=False, input=None)
     assert scheduled_event(schedule, region="us-east-1", event_id="53dc4d37", now_ms=1_444_323_186_999) == {
         "version": "0",
         "id": "53dc4d37",
@@ -30,7 +30,7 @@ def test_a_rules_event_is_eventbridges() -> None:
         "account": "123456789012",
         "time": "2015-10-08T16:53:06Z",
         "region": "us-east-1",
-        "resources": ["arn:aws:events:us-east-1:123456789012:rule/LogSweepEvery"],
+        "resources": ["arn:aws:events:us-east-1:123456789012:rule/QueueSweepEvery"],
         "detail": {},
     }
 

@@ -81,8 +81,15 @@ class Keeps(Protocol):
     def stats(self, queue: Queue) -> dict[str, Any]:
         """Counts and ages, in the members that the contract names for the type."""
 
-    def purge(self, queue: Queue) -> None:
-        """Begin to remove all that is stored now, dead letters apart; what time does not allow, `sweep` does."""
+    def purge(self, queue: Queue, *, until: int) -> bool:
+        """Remove what was published up to a moment, dead letters apart; True when nothing of it is left.
+
+        As far as time allows, and repeatable: the sweep goes on where it ran out. `until` is in milliseconds since
+        the epoch.
+        """
 
     def remove(self, queue_id: str, *, tenant_id: str, settings: dict[str, Any]) -> bool:
-        """Remove what a deleted queue held, as far as time allows; True when nothing is left. Repeatable."""
+        """Remove what a deleted queue held, dead letters, depth and all; True when nothing is left.
+
+        As far as time allows, and repeatable: the sweep calls it until then, and a minute longer.
+        """

@@ -99,6 +99,14 @@ class SettleRequest(Body):
     client_id: str | None = None
 
 
+class RedriveRequest(Body):
+    """POST /queues/{queue}/dlq/redrive."""
+
+    entry_ids: Annotated[list[str], Field(min_length=1, max_length=100)] | None = None
+    reason: Annotated[str, Field(max_length=100)] | None = None
+    limit: Annotated[Int, Field(ge=1, le=1000)] | None = None
+
+
 class QueueAnswer(TypedDict):
     """A queue."""
 
@@ -148,6 +156,29 @@ class ConsumeAnswer(TypedDict):
 
     messages: list[MessageAnswer]
     skipped: NotRequired[int]
+
+
+class DeadLetterAnswer(TypedDict):
+    """A dead letter; with `error` when its payload cannot be read."""
+
+    entry_id: str
+    message_id: str
+    payload: Raw | None
+    reason: str
+    detail: str
+    failed_at: str
+    deliveries: int
+    published_at: str
+    client_id: NotRequired[str]
+    error: NotRequired[str]
+
+
+class RedriveResult(TypedDict):
+    """What became of one dead letter that was to be redriven."""
+
+    entry_id: str
+    status: int
+    code: NotRequired[str]
 
 
 class SettleResult(TypedDict):

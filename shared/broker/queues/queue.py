@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from broker import keys, times
 from broker.queues.models import QueueAnswer
-from broker.queues.settings import SETTINGS, QueueSettings, QueueType
+from broker.queues.settings import SETTINGS, Bounded, QueueSettings, QueueType
 from edge import Row
 
 S = TypeVar("S", bound=QueueSettings)
@@ -68,6 +68,17 @@ def settings_of(queue: Queue, model: type[S]) -> S:
     if not isinstance(queue.settings, model):
         raise TypeError(f"{queue.type} has no {model.__name__}")
     return queue.settings
+
+
+def limit_of(queue: Queue) -> int | None:
+    """The queue's `max_queue_depth`, None without one."""
+    return queue.settings.max_queue_depth if isinstance(queue.settings, Bounded) else None
+
+
+def cutoff_of(queue: Queue, *, now: int) -> int | None:
+    """What was published at or before this moment has expired; None when nothing expires."""
+    age = queue.settings.max_message_age_seconds
+    return None if age is None else now - age * 1000
 
 
 def settings_text(settings: QueueSettings) -> str:

@@ -17,7 +17,7 @@ from broker.errors import DuplicateName, NotFound, QueueDisabled, ValidationFail
 from broker.ids import Clock, Ids, is_ulid
 from broker.listing import Lister, Listing, PageRequest
 from broker.queues.models import QueueListQuery, QueuePatch, QueueRequest
-from broker.queues.queue import Queue, read_queue, settings_text
+from broker.queues.queue import Queue, limit_of, read_queue, settings_text
 from broker.queues.settings import SETTINGS, QueueSettings, QueueType
 from edge import ConditionFailed, Row, StateTable, TransactionRefused
 
@@ -145,7 +145,11 @@ class Registry:
         if patch.description is not None:
             expression += ", #description = :description"
             values["description"] = patch.description
-        return self._update(queue, expression, values)
+        changed = self._update(queue, expression, values)
+        if limit_of(queue) is not None and limit_of(changed) is None:
+            # Nobody keeps the counter from now on; whoever sets a limit again counts afresh.
+            self._state.delete(keys.queue(queue.queue_id), keys.DEPTH)
+        return changed
 
     def switch(self, caller: Caller, reference: str, *, enabled: bool) -> Queue:
         """Enable or disable; in effect everywhere within five seconds.
@@ -156,6 +160,13 @@ class Registry:
         queue = self.load(caller.tenant_id, reference)
         values: Row = {"enabled": enabled, "now": self._clock(), "queue_id": queue.queue_id}
         return self._update(queue, "SET #enabled = :enabled, #updated_at = :now", values)
+
+    def note_purge(self, queue: Queue) -> int:
+        """Let the sweep see to it that a purge is completed; returns the moment up to which it reaches."""
+        now = self._clock()
+        row: Row = {"pk": keys.purged(queue.queue_id), "sk": queue.queue_id, "purged_at": now}
+        self._state.put({**row, "tenant_id": queue.tenant_id, "type": queue.type})
+        return now
 
     def delete(self, queue: Queue) -> None:
         """Delete a queue. It is gone at once; a scheduled function removes what it held.

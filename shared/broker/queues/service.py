@@ -101,9 +101,10 @@ class QueueService:
         return self.registry.change(caller, reference, patch).answer()
 
     def purge(self, caller: Caller, reference: str) -> None:
-        """Empty a queue."""
+        """Empty a queue of what it holds now; what there is no time for is removed by a schedule."""
         queue = self.registry.load(caller.tenant_id, reference)
-        self._keeps(queue.type).purge(queue)
+        until = self.registry.note_purge(queue)
+        self._keeps(queue.type).purge(queue, until=until)
 
     def delete(self, caller: Caller, reference: str) -> None:
         """Delete a queue with everything in it."""

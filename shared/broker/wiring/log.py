@@ -4,8 +4,8 @@ import functools
 
 from broker import wiring
 from broker.log.definitions import Definitions
+from broker.log.remains import Remains
 from broker.log.service import LogService
-from broker.log.sweep import Sweep
 from broker.records import Records
 
 
@@ -28,6 +28,6 @@ def log() -> LogService:
 
 
 @functools.cache
-def sweep() -> Sweep:
-    """The removal of deleted ones."""
-    return Sweep(state=wiring.state(), edges=wiring.edges(), blobs=wiring.blobs(), clock=wiring.clock)
+def remains() -> Remains:
+    """What deleted ones held."""
+    return Remains(edges=wiring.edges(), blobs=wiring.blobs())

@@ -1,16 +1,25 @@
 """Queues of all types. A type's own package is imported when a queue of that type is first met."""
 
 import functools
+import json
 import time
 
 from broker import wiring
 from broker.caller import Caller
-from broker.errors import WrongQueueType
+from broker.errors import NotFound, WrongQueueType
+from broker.queues.contents import Contents
+from broker.queues.deadletters import DeadLetters
+from broker.queues.depth import Depth
+from broker.queues.dlq import DlqService
 from broker.queues.kinds import Delivers, Keeps, Publishes
+from broker.queues.letters import Redrives
+from broker.queues.primarykeys import PrimaryKeys
 from broker.queues.queue import Queue
 from broker.queues.registry import Registry
 from broker.queues.service import QueueService
-from broker.queues.settings import QueueSettings, QueueType
+from broker.queues.settings import SETTINGS, QueueSettings, QueueType
+from broker.queues.sweep import Sweep
+from edge import Row
 
 
 @functools.cache
@@ -34,6 +43,66 @@ def queues() -> QueueService:
     )
 
 
+@functools.cache
+def contents() -> Contents:
+    """The bodies of messages."""
+    return Contents(vault=wiring.vault(), blobs=wiring.blobs())
+
+
+@functools.cache
+def depth() -> Depth:
+    """The counters of queues with a limit."""
+    return Depth(state=wiring.state(), clock=wiring.clock)
+
+
+@functools.cache
+def primary_keys() -> PrimaryKeys:
+    """The holders of primary keys."""
+    return PrimaryKeys(state=wiring.state())
+
+
+@functools.cache
+def dead_letters() -> DeadLetters:
+    """Messages set aside."""
+    return DeadLetters(
+        state=wiring.state(), edges=wiring.edges(), contents=contents(), vault=wiring.vault(), tokens=wiring.tokens()
+    )
+
+
+@functools.cache
+def dlq() -> DlqService:
+    """The `/queues/{queue}/dlq` API."""
+    return DlqService(registry=registry(), letters=dead_letters(), redrives=redrives)
+
+
+@functools.cache
+def sweep() -> Sweep:
+    """The removal of deleted queues and logs, and the rest of purges."""
+    return Sweep(state=wiring.state(), remove=_remove, purge=_purge, clock=wiring.clock)
+
+
+def _remove(row: Row) -> bool:
+    if "type" not in row:
+        from broker.wiring import log
+
+        return log.remains().remove(row)
+    kind = _kind(row)
+    settings = json.loads(str(row["settings"]))
+    return keeps(kind).remove(str(row["sk"]), tenant_id=str(row["tenant_id"]), settings=settings)
+
+
+def _purge(row: Row) -> bool:
+    try:
+        queue = registry().load(str(row["tenant_id"]), str(row["sk"]))
+    except NotFound:
+        return True
+    return keeps(queue.type).purge(queue, until=int(str(row["purged_at"])))
+
+
+def _kind(row: Row) -> QueueType:
+    return next(kind for kind in SETTINGS if kind == row["type"])
+
+
 def publishes(kind: QueueType) -> Publishes:
     """The publishing side of a type."""
     raise WrongQueueType(f"Nothing can be published to a {kind} queue.")
@@ -47,6 +116,11 @@ def delivers(kind: QueueType) -> Delivers:
 def keeps(kind: QueueType) -> Keeps:
     """What every type has."""
     raise WrongQueueType(f"Queues of type {kind} cannot be kept.")
+
+
+def redrives(kind: QueueType) -> Redrives:
+    """What puts dead letters of a type back."""
+    raise WrongQueueType(f"A {kind} queue has no dead letters.")
 
 
 def check_new_queue(caller: Caller, kind: QueueType, settings: QueueSettings) -> None:
