@@ -12,7 +12,7 @@ from broker import keys
 from broker.cache import Cache
 from broker.errors import NotFound
 from broker.ids import Clock
-from edge import Retry, Row, StateTable
+from edge import EdgeRejected, EdgeUnavailable, Retry, Row, StateTable
 
 CACHE_SECONDS = 300
 
@@ -81,9 +81,13 @@ class TenantKeys:
         return self._unwrap(tenant_id, version, row)
 
     def make(self, tenant_id: str) -> bytes:
-        """A new data key, wrapped; its plaintext is dropped."""
-        answer = self._retry.call(
-            self._kms().generate_data_key,
+        """A new data key, wrapped; its plaintext is dropped.
+
+        Raises:
+            EdgeUnavailable: KMS does not make one.
+        """
+        answer = self._ask(
+            "generate_data_key",
             KeyId=self._kms_key_id,
             KeySpec="AES_256",
             EncryptionContext={"tenant": tenant_id},
@@ -100,8 +104,8 @@ class TenantKeys:
 
     def _unwrap(self, tenant_id: str, version: int, row: WrappedKeys) -> bytes:
         def decrypt() -> bytes:
-            answer = self._retry.call(
-                self._kms().decrypt,
+            answer = self._ask(
+                "decrypt",
                 CiphertextBlob=row.wrapped[version],
                 KeyId=self._kms_key_id,
                 EncryptionContext={"tenant": tenant_id},
@@ -109,6 +113,13 @@ class TenantKeys:
             return bytes(answer["Plaintext"])
 
         return self._plain.get((tenant_id, version), decrypt)
+
+    def _ask(self, operation: str, **request: Any) -> Any:
+        """Call KMS. A key that is disabled, or not permitted, is an outage to callers like KMS being away."""
+        try:
+            return self._retry.call(getattr(self._kms(), operation), **request)
+        except EdgeRejected as error:
+            raise EdgeUnavailable(str(error)) from error
 
 
 def key_name(version: int) -> str:

@@ -148,5 +148,10 @@ def payload_blob(queue_id: str, *, record_id: str) -> str:
     return f"payload/{queue_id}/{record_id}"
 
 
+def payload_blobs(queue_id: str) -> str:
+    """What the object keys of a queue's big payloads begin with."""
+    return f"payload/{queue_id}/"
+
+
 def _shard(queue_id: str) -> int:
     return xxhash.xxh32_intdigest(queue_id.encode()) % SHARDS

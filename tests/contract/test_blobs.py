@@ -1,7 +1,7 @@
 import pytest
 
 import edge.blobs
-from edge import BlobMissing, BlobStore, EdgeUnavailable
+from edge import BlobMissing, BlobStore, EdgeUnavailable, time_limit
 from tests.contract.conftest import Pauses
 from tools import faults
 from tools.faults import failing
@@ -78,3 +78,20 @@ def test_what_passes_is_tried_again(blobs: BlobStore, source: str, pauses: Pause
     with failing(fault, times=None), pytest.raises(EdgeUnavailable) as unavailable:
         blobs.put(source, b"x")
     assert unavailable.value.throttled == (fault is faults.THROTTLED)
+
+
+def test_what_is_under_a_prefix_goes_and_nothing_else(
+    blobs: BlobStore, source: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    doomed, spared = f"{source}/a/", f"{source}/ab"
+    blobs.put_many([(f"{doomed}{n}", b"x") for n in range(5)] + [(spared, b"y")])
+    list_objects = blobs.client.list_objects_v2
+    monkeypatch.setattr(blobs.client, "list_objects_v2", lambda **request: list_objects(**request, MaxKeys=2))
+    with time_limit(1):
+        assert blobs.delete_under(doomed) is False
+    assert blobs.delete_under(doomed) is True
+    assert blobs.get(spared) == b"y"
+    for n in range(5):
+        with pytest.raises(BlobMissing):
+            blobs.get(f"{doomed}{n}")
+    assert blobs.delete_under(doomed) is True

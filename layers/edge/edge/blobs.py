@@ -6,10 +6,11 @@ from typing import Any
 
 from edge.clients import make_client
 from edge.errors import EdgeUnavailable
-from edge.retry import Retry
+from edge.retry import Retry, remaining_seconds
 from edge.threads import side_by_side
 
 DELETE_BATCH = 1000
+_STOP_SECONDS = 2.0
 
 
 class BlobStore:
@@ -66,3 +67,16 @@ class BlobStore:
             answer = self._retry.call(self.client.delete_objects, Bucket=self._bucket, Delete=objects)
             if answer.get("Errors"):
                 raise EdgeUnavailable(f"{len(answer['Errors'])} objects were not deleted")
+
+    def delete_under(self, prefix: str) -> bool:
+        """Remove every object whose key begins with `prefix`; False when time ran out before the last one.
+
+        This finds also what a process left that died between a row and its object.
+        """
+        while True:
+            page = self._retry.call(self.client.list_objects_v2, Bucket=self._bucket, Prefix=prefix)
+            self.delete([entry["Key"] for entry in page.get("Contents", ())])
+            if not page.get("IsTruncated"):
+                return True
+            if remaining_seconds() < _STOP_SECONDS:
+                return False

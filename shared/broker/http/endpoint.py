@@ -87,7 +87,7 @@ def _tell(error: Exception, route: str, request_id: str) -> BrokerError:
     if told is not error:
         logger.error(
             "request failed",
-            extra={"route": route, "request_id": request_id, "code": told.code, "cause": type(error).__name__},
+            extra={"route": route, "request_id": request_id, "code": told.code, "cause": repr(error)},
             exc_info=told.code == "internal_error",
         )
     return told
