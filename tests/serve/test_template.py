@@ -121,6 +121,6 @@ def test_the_projects_own_template_can_be_followed() -> None:
     by_key = {r.key: f.name for f in template.functions for r in f.routes}
     assert by_key["GET /health"] == "health_read"
     assert "$default" in by_key
-    names = {name: name.lower() for name in template.resources}
+    names = {name: name.lower() for name in (*template.resources, "AWS::StackName")}
     for function in template.functions:
         assert all(template.resolve(value, names=names) for value in function.environment.values())

@@ -125,9 +125,7 @@ def read_template(path: Path) -> Template:
     Raises:
         TemplateError: The file is no template, or lacks what the server needs.
     """
-    document = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
-    if not isinstance(document, dict) or not isinstance(document.get("Resources"), dict):
-        raise TemplateError(f"{path} has no Resources")
+    document = read_document(path)
     resources: dict[str, dict[str, Any]] = document["Resources"]
     common = (document.get("Globals") or {}).get("Function") or {}
     root = path.parent
@@ -155,6 +153,18 @@ def read_template(path: Path) -> Template:
     )
     stage = template.resolve(stages[0], names={}) if stages else DEFAULT_ROUTE
     return Template(template.functions, template.layers, template.resources, template.parameters, stage)
+
+
+def read_document(path: Path) -> dict[str, Any]:
+    """All of a template, its intrinsic functions in the long form.
+
+    Raises:
+        TemplateError: The file is no template.
+    """
+    document = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
+    if not isinstance(document, dict) or not isinstance(document.get("Resources"), dict):
+        raise TemplateError(f"{path} has no Resources")
+    return document
 
 
 def _function(logical_id: str, own: Mapping[str, Any], *, common: Mapping[str, Any], root: Path) -> Function:

@@ -1,4 +1,4 @@
-"""AWS clients: one session, made once, its retries off (see `edge.retry`)."""
+"""AWS clients: one session, made once, its retries off (see `edge.retry`), traced if the deployment says so."""
 
 import functools
 import os
@@ -34,4 +34,9 @@ def make_client(service: str, *, attempts: int = 1) -> Any:
         tcp_keepalive=True,
         s3={"addressing_style": "path" if emulated else "auto"},
     )
-    return session().client(service, config=config)  # type: ignore[call-overload]  # the name is dynamic
+    client = session().client(service, config=config)  # type: ignore[call-overload]  # the name is dynamic
+    if os.environ.get("TOWPATH_TRACING") == "Active":
+        from edge.tracing import trace  # nobody else pays for it
+
+        trace(client)
+    return client
