@@ -1,12 +1,13 @@
 """Metrics are added up over a call and written once, at its end, also when it fails."""
 
+import functools
 import json
 
 import pytest
 
 from broker.metrics import count, counting
 
-QUEUE = {"kind": "log", "tenant_id": "t1", "queue_id": "q1"}
+count_here = functools.partial(count, kind="log", tenant_id="t1", queue_id="q1")
 
 
 @pytest.fixture(autouse=True)
@@ -21,8 +22,8 @@ def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, object]]:
 
 def test_a_call_writes_one_line_per_queue(capsys: pytest.CaptureFixture[str]) -> None:
     with counting():
-        count("Unreadable", 2, **QUEUE)
-        count("Unreadable", **QUEUE)
+        count_here("Unreadable", 2)
+        count_here("Unreadable")
         count("Unreadable", 5, kind="log", tenant_id="t1", queue_id="q2")
     first, second = lines(capsys)
     assert (first["Unreadable"], first["type"], first["queue_id"], first["tenant_id"]) == ([3.0], "log", "q1", "t1")
@@ -31,7 +32,7 @@ def test_a_call_writes_one_line_per_queue(capsys: pytest.CaptureFixture[str]) ->
 
 def test_the_namespace_and_the_dimensions_are_what_alarms_look_at(capsys: pytest.CaptureFixture[str]) -> None:
     with counting():
-        count("Unreadable", **QUEUE)
+        count_here("Unreadable")
     (line,) = lines(capsys)
     described = json.loads(json.dumps(line["_aws"]))["CloudWatchMetrics"][0]
     assert described["Namespace"] == "Towpath"
@@ -40,14 +41,14 @@ def test_the_namespace_and_the_dimensions_are_what_alarms_look_at(capsys: pytest
 
 def test_nothing_counted_writes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     with counting():
-        count("Unreadable", 0, **QUEUE)
+        count_here("Unreadable", 0)
     assert lines(capsys) == []
 
 
 def test_a_call_that_fails_writes_what_it_counted(capsys: pytest.CaptureFixture[str]) -> None:
     def fail() -> None:
         with counting():
-            count("Unreadable", **QUEUE)
+            count_here("Unreadable")
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -57,7 +58,7 @@ def test_a_call_that_fails_writes_what_it_counted(capsys: pytest.CaptureFixture[
 
 def test_calls_side_by_side_do_not_mix(capsys: pytest.CaptureFixture[str]) -> None:
     with counting():
-        count("Unreadable", **QUEUE)
+        count_here("Unreadable")
         with counting():
-            count("Unreadable", 7, **QUEUE)
+            count_here("Unreadable", 7)
     assert [line["Unreadable"] for line in lines(capsys)] == [[7.0], [1.0]]
