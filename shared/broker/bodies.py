@@ -9,6 +9,8 @@ from broker.errors import ValidationFailed
 from broker.jsontext import Number
 
 _ERRORS_MOST = 20
+# Where pydantic would name classes of this program.
+_MESSAGES = dict.fromkeys(("model_type", "model_attributes_type", "dict_type"), "must be a JSON object")
 
 
 def _whole(value: Any) -> Any:
@@ -32,6 +34,12 @@ def _query_moment(value: Any) -> int:
     return times.parse(_digits(value))
 
 
+def _addressable(value: str) -> str:
+    if value in {".", ".."}:
+        raise ValueError("cannot stand in a path")
+    return value
+
+
 def _printable(value: str) -> str:
     if not value.isprintable() or not value.strip():
         raise ValueError("must be printable characters, not only blanks")
@@ -50,7 +58,7 @@ Moment = Annotated[int, BeforeValidator(_moment)]
 QueryMoment = Annotated[int, BeforeValidator(_query_moment)]
 """A time in a query, as milliseconds since the epoch."""
 
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,80}\z")]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,80}\z"), AfterValidator(_addressable)]
 """The name of a queue, a namespace or a log."""
 
 Title = Annotated[str, Field(min_length=1, max_length=80), AfterValidator(_printable)]
@@ -74,7 +82,10 @@ def validation_failed(error: ValidationError, *, prefix: str = "") -> Validation
     """What pydantic found, as callers are told: each fault with the path of its member."""
     faults = error.errors(include_url=False, include_context=False, include_input=False)
     errors = [
-        {"field": ".".join([prefix] * bool(prefix) + [str(part) for part in fault["loc"]]), "message": fault["msg"]}
+        {
+            "field": ".".join([prefix] * bool(prefix) + [str(part) for part in fault["loc"]]),
+            "message": _MESSAGES.get(fault["type"], fault["msg"].removeprefix("Value error, ")),
+        }
         for fault in faults[:_ERRORS_MOST]
     ]
     return ValidationFailed(f"{errors[0]['field']}: {errors[0]['message']}", errors=errors)

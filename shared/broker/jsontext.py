@@ -1,7 +1,8 @@
 """JSON in and out without changing a digit.
 
-Python's own parser turns 0.10 into 0.1 and 1e400 into infinity. Here a number that `int` does not hold exactly stays
-the text it was, as a `Number`; JSON text made elsewhere is spliced in as `Raw`.
+Python's own parser turns 0.10 into 0.1 and 1e400 into infinity, and drops one of two members of the same name. Here a
+number that `int` does not hold exactly stays the text it was, as a `Number`; JSON text made elsewhere is spliced in as
+`Raw`; a name given twice is an error.
 """
 
 import json
@@ -60,7 +61,9 @@ def loads(data: bytes) -> Any:
     if not text.strip():
         raise MalformedJson("The body is empty; JSON is needed.")
     try:
-        return json.loads(text, parse_float=Number, parse_int=_integer, parse_constant=_refuse)
+        return json.loads(
+            text, parse_float=Number, parse_int=_integer, parse_constant=_refuse, object_pairs_hook=_object
+        )
     except json.JSONDecodeError as error:
         raise MalformedJson(
             f"The body is not JSON: {error.msg} at line {error.lineno}, column {error.colno}."
@@ -124,6 +127,17 @@ def _write(value: Any) -> str:
             return _string(value)
         case _:
             return json.dumps(value, allow_nan=False, default=_not_plain)
+
+
+def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(members)
+    if len(value) != len(members):
+        seen: set[str] = set()
+        for name, _ in members:
+            if name in seen:
+                raise MalformedJson(f"An object has the member {json.dumps(name)} twice.")
+            seen.add(name)
+    return value
 
 
 def _integer(text: str) -> int | Number:

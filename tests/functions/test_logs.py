@@ -54,6 +54,20 @@ def test_names(process: Process, tenant: Tenant, name: str) -> None:
     assert [each["queue"] for each in listed] == [name]
 
 
+@pytest.mark.parametrize("name", [".", ".."])
+def test_a_name_that_no_path_can_hold_is_refused(process: Process, tenant: Tenant, name: str) -> None:
+    for path, queue in (({"namespace": "shop"}, name), ({"namespace": name}, "orders")):
+        reply = process.call("log_create", key=tenant.key, path=path, body={"queue": queue})
+        assert reply.problem == (400, "validation_failed")
+
+
+def test_a_member_given_twice_is_refused_not_dropped(log: LogClient, world: World) -> None:
+    first, second = '[{"key": "a", "seq": 1}]', '[{"key": "b", "seq": 2, "value": {"a": 1, "a": 2}}]'
+    for body in (f'{{"messages": {first}, "messages": {first}}}', f'{{"messages": {second}}}'):
+        assert log.call("log_enqueue", body=body.encode()).problem == (400, "malformed_json")
+    assert world.rows(world.edges_table) == []
+
+
 def test_one_name_in_two_namespaces_and_two_tenants_is_four_logs(
     process: Process, tenant: Tenant, stranger: Tenant
 ) -> None:

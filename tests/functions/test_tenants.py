@@ -1,10 +1,13 @@
 """tenant_create, tenant_list, tenant_read, tenant_delete, tenant_rotate_key."""
 
 from types import ModuleType
+from typing import Any
 
 import pytest
 
 from broker.ids import is_ulid
+from edge import StateTable
+from edge.threads import side_by_side
 from tests.functions.logs import LogClient
 from tests.processes import Process, Tenant
 from tests.worlds import ManualClock, World
@@ -109,6 +112,44 @@ def test_nothing_can_be_made_in_a_tenant_that_is_gone_elsewhere(
         path = {"tenant_id": tenant.tenant_id}
         assert timed.call(name, key=tenant.key, path=path).problem == (404, "not_found")
     assert world.rows(world.state_table) == before
+
+
+def test_deletions_side_by_side_remove_a_tenant_once(process: Process, platform_key: str, world: World) -> None:
+    process.call("tenant_list", key=platform_key)
+    before = world.rows(world.state_table)
+    path = {"tenant_id": process.tenant(platform_key=platform_key).tenant_id}
+
+    def delete(_: int) -> tuple[int, str]:
+        reply = process.call("tenant_delete", key=platform_key, path=path)
+        return (204, "") if reply.status == 204 else reply.problem
+
+    answers = side_by_side(delete, range(30))
+    assert set(answers) <= {(204, ""), (404, "not_found"), (409, "conflict")}
+    if (204, "") not in answers:  # the last to close it may have been refused by one that had begun before
+        assert delete(0) == (204, "")
+    assert world.rows(world.state_table) == before
+
+
+def test_a_deletion_gives_way_to_one_that_began_later(
+    process: Process, tenant: Tenant, platform_key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One finds a queue and reopens the tenant; it must not reopen what another has closed since."""
+    path = {"tenant_id": tenant.tenant_id}
+    log = LogClient(process, tenant.key).create()
+    log.call("log_disable")
+    query = StateTable.query
+
+    def overtaken(self: StateTable, pk: str, **arguments: Any) -> Any:
+        page = query(self, pk, **arguments)
+        if page.rows and pk.startswith("tenant#"):
+            monkeypatch.setattr(StateTable, "query", query)
+            assert log.call("log_delete").status == 204
+            assert process.call("tenant_delete", key=platform_key, path=path).status == 204
+        return page
+
+    monkeypatch.setattr(StateTable, "query", overtaken)
+    assert process.call("tenant_delete", key=platform_key, path=path).problem == (409, "tenant_has_queues")
+    assert process.call("tenant_read", key=platform_key, path=path).problem == (404, "not_found")
 
 
 def test_a_deletion_that_died_is_finished_by_the_next(

@@ -5,7 +5,7 @@ from http import HTTPStatus
 from broker import errors
 from broker.errors import BrokerError
 from broker.http.answer import Answer, json_answer
-from edge import EdgeUnavailable
+from edge import ConditionFailed, EdgeUnavailable, TransactionRefused
 from edge import PartitionFull as EdgePartitionFull
 
 RETRY_AFTER_SECONDS = 2
@@ -84,4 +84,6 @@ def translate(error: Exception) -> BrokerError:
         return errors.Throttled() if error.throttled else errors.Unavailable()
     if isinstance(error, EdgePartitionFull):
         return errors.PartitionFull()
+    if isinstance(error, (ConditionFailed, TransactionRefused)):
+        return errors.Conflict("Another request changed this at the same moment; look again, then repeat.")
     return errors.InternalError()

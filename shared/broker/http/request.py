@@ -123,7 +123,7 @@ class Request:
             ValidationFailed: It cannot be one.
         """
         name = self.path[parameter]
-        if not _NAME.fullmatch(name):
+        if not _NAME.fullmatch(name) or name in {".", ".."}:
             raise ValidationFailed.of(parameter, "must be 1 to 80 characters of A-Z a-z 0-9 . _ -")
         return name
 

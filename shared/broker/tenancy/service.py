@@ -1,5 +1,7 @@
 """Tenants: made, listed, rotated and removed."""
 
+import contextlib
+
 from broker import keys
 from broker.apikeys import ApiKey
 from broker.caller import Caller
@@ -10,7 +12,7 @@ from broker.errors import Conflict, Forbidden, NotFound, TenantHasQueues
 from broker.ids import Clock, Ids
 from broker.listing import Lister, Listing, PageRequest
 from broker.tenancy.clients import Clients
-from edge import ConditionFailed, Row, StateTable
+from edge import ConditionFailed, Row, StateTable, TransactionRefused
 
 _CLIENTS_AT_ONCE = 40
 
@@ -76,22 +78,23 @@ class Tenancy:
         Raises:
             NotFound: There is none of this id.
             TenantHasQueues: It has queues or logs; it stays open.
+            Conflict: Another request is deleting it too.
         """
-        self._tenant_row(tenant_id)
-        pk = keys.tenant(tenant_id)
-        self._state.update(
-            pk, keys.CONFIG, "SET #closing = :true", values={"true": True}, condition="attribute_exists(#pk)"
-        )
+        pk, mine = keys.tenant(tenant_id), self._ids()
+        self._close(tenant_id, mine)
         for prefix in keys.QUEUE_PREFIXES:
             if self._state.query(pk, prefix=prefix, limit=1).rows:
-                self._state.update(pk, keys.CONFIG, "REMOVE #closing", condition="attribute_exists(#pk)")
+                self._reopen(tenant_id, mine)
                 raise TenantHasQueues
         while clients := self._state.query(pk, prefix=keys.CLIENTS_PREFIX, limit=_CLIENTS_AT_ONCE).rows:
             for client_id in (str(row["client_id"]) for row in clients):
                 self._clients.remove(tenant_id, client_id)
-        self._state.transact(
-            [self._state.delete_operation(pk, keys.CONFIG), self._state.delete_operation(keys.TENANTS, tenant_id)]
-        )
+        gone = self._state.delete_operation(pk, keys.CONFIG, condition="#closing = :mine", values={"mine": mine})
+        try:
+            self._state.transact([gone, self._state.delete_operation(keys.TENANTS, tenant_id)])
+        except TransactionRefused as error:
+            self._tenant_row(tenant_id)
+            raise Conflict("Another request is deleting this tenant too.") from error
         self._data_keys.forget(tenant_id)
 
     def rotate_data_key(self, caller: Caller, tenant_id: str) -> TenantAnswer:
@@ -132,6 +135,27 @@ class Tenancy:
             "name": caller.name,
             "permissions": permission_answers(caller.permissions),
         }
+
+    def _close(self, tenant_id: str, mine: str) -> None:
+        values: Row = {"mine": mine}
+        try:
+            self._state.update(
+                keys.tenant(tenant_id),
+                keys.CONFIG,
+                "SET #closing = :mine",
+                values=values,
+                condition="attribute_exists(#pk)",
+            )
+        except ConditionFailed as error:
+            raise NotFound("There is no tenant of this id.") from error
+
+    def _reopen(self, tenant_id: str, mine: str) -> None:
+        """Open a tenant again, unless another request has begun to delete it since."""
+        values: Row = {"mine": mine}
+        with contextlib.suppress(ConditionFailed):
+            self._state.update(
+                keys.tenant(tenant_id), keys.CONFIG, "REMOVE #closing", values=values, condition="#closing = :mine"
+            )
 
     def _tenant_row(self, tenant_id: str) -> Row:
         row = self._state.get(keys.tenant(tenant_id), keys.CONFIG)
