@@ -28,6 +28,7 @@ from urllib.parse import quote, urlencode
 import broker.wiring
 from broker import jsontext
 from edge import Retry
+from tests.worlds import ManualClock
 
 ROOT = Path(__file__).parents[1]
 SECRETS = re.compile(r"Traceback|test-(Edges|State|Documents)|test-documents|dynamodb|boto", re.IGNORECASE)
@@ -109,12 +110,14 @@ class Process:
         clock: Its clock in epoch milliseconds; None for the machine's.
         environment: Variables that differ from those of the world.
         pauses: How long each retry would have waited; nothing waits.
+        waits: How long all else would have waited; a clock of the test's is moved by it.
         seconds: The time that each call has.
     """
 
     clock: Callable[[], int] | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
     pauses: list[float] = field(default_factory=list)
+    waits: list[float] = field(default_factory=list)
     seconds: float = 30.0
     _apps: dict[str, ModuleType] = field(default_factory=dict)
     _services: list[tuple[ModuleType, str, Any]] = field(default_factory=list)
@@ -127,6 +130,12 @@ class Process:
         retry = Retry(sleep=self.pauses.append)
         self._services.append((broker.wiring, "retry", lambda: retry))
         self._services.append((broker.wiring, "clock", self.clock or _machine_clock))
+        self._services.append((broker.wiring, "sleep", self._wait))
+
+    def _wait(self, seconds: float) -> None:
+        self.waits.append(seconds)
+        if isinstance(self.clock, ManualClock):
+            self.clock.advance(seconds=seconds)
 
     def activate(self) -> None:
         """Let the wiring be this process's own."""

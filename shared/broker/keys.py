@@ -21,6 +21,7 @@ State (hash `pk`, range `sk`)
 | key#{queue}#{hash}  | key                       | the message that holds a primary key |
 | dead#{queue}        | {entry}                   | when a dead letter failed, which leads to its edge |
 | registry#{shard}    | {queue}                   | the same, for scheduled functions |
+| tenant#{tenant}     | freed#{range key}         | until when a deleted queue's name may be remembered |
 | client#{client}     | client                    | a client as authentication needs it: tenant, hash, permissions |
 | client#platform     | client                    | hash of the platform key, for those who may not read it |
 | idempotency#{scope} | attempt, Powertools' own  | answers to repeated requests, 24 hours |
@@ -86,6 +87,11 @@ def logs_of(namespace: str) -> str:
 def idempotency(scope: str) -> str:
     """The hash key of one idempotent request."""
     return f"idempotency#{scope}"
+
+
+def freed(name: str) -> str:
+    """The range key of the note that a name, itself a range key under the tenant, was freed."""
+    return f"freed#{name}"
 
 
 def queue_name(name: str) -> str:

@@ -12,6 +12,7 @@ from broker.ids import Clock, Ids
 from broker.listing import Lister, Listing, PageRequest
 from broker.log.models import DescriptorAnswer
 from broker.metrics import count
+from broker.names import FreedNames
 from edge import ConditionFailed, Row, StateTable, TransactionRefused
 
 CACHE_SECONDS = 5
@@ -30,6 +31,7 @@ class Log:
     storage: str
     enabled: bool
     created_at: int
+    switched_at: int
 
     def answer(self) -> DescriptorAnswer:
         """As callers see it."""
@@ -53,8 +55,9 @@ class Log:
 class Definitions:
     """The logs of all tenants."""
 
-    def __init__(self, *, state: StateTable, lister: Lister, clock: Clock, ids: Ids) -> None:
+    def __init__(self, *, state: StateTable, lister: Lister, names: FreedNames, clock: Clock, ids: Ids) -> None:
         self._state = state
+        self._names = names
         self._lister = lister
         self._clock = clock
         self._ids = ids
@@ -63,11 +66,13 @@ class Definitions:
     def create(
         self, caller: Caller, namespace: str, *, queue: str, partitions: int, storage: str | None
     ) -> DescriptorAnswer:
-        """Define a log, or find it defined just so.
+        """Define a log, or find it defined just so. Under a name just freed this takes some seconds.
 
         Raises:
             DefinitionMismatch: It exists with other partitions or another storage.
         """
+        self._names.wait(caller.tenant_id, keys.log(namespace, queue))
+        now = self._clock()
         log = Log(
             caller.tenant_id,
             self._ids(),
@@ -76,7 +81,8 @@ class Definitions:
             partitions,
             storage or f"datastore://{namespace}/{queue}",
             True,  # enabled, as its field says
-            self._clock(),
+            now,
+            now,
         )
         try:
             self._state.transact(
@@ -144,8 +150,8 @@ class Definitions:
             row = self._state.update(
                 keys.tenant(caller.tenant_id),
                 keys.log(namespace, queue),
-                "SET #enabled = :enabled",
-                values={"enabled": enabled},
+                "SET #enabled = :enabled, #switched_at = :now",
+                values={"enabled": enabled, "now": self._clock()},
                 condition="attribute_exists(#pk)",
             )
         except ConditionFailed as error:
@@ -177,6 +183,11 @@ class Definitions:
                         values={"queue_id": log.queue_id, "false": False},
                     ),
                     self._state.put_operation(doomed),
+                    self._names.free_operation(
+                        caller.tenant_id,
+                        keys.log(namespace, queue),
+                        remembered_until=log.switched_at + CACHE_SECONDS * 1000,
+                    ),
                 ]
             )
         except TransactionRefused as error:
@@ -217,6 +228,7 @@ def _row(log: Log) -> Row:
         "storage": log.storage,
         "enabled": log.enabled,
         "created_at": log.created_at,
+        "switched_at": log.switched_at,
     }
 
 
@@ -230,4 +242,5 @@ def _read(row: Row) -> Log:
         storage=str(row["storage"]),
         enabled=bool(row["enabled"]),
         created_at=int(str(row["created_at"])),
+        switched_at=int(str(row["switched_at"])),
     )

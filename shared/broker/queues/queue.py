@@ -105,3 +105,17 @@ def read_queue(row: Row) -> Queue:
 
 def _type(text: str) -> QueueType:
     return next(kind for kind in SETTINGS if kind == text)
+
+
+def changed_settings(queue: Queue, values: dict[str, Any]) -> QueueSettings:
+    """The settings of a queue after a change; null takes a setting back to its default.
+
+    Raises:
+        ValidationFailed: One cannot be changed, or the whole does not hold together.
+    """
+    model = SETTINGS[queue.type]
+    for name in values:
+        if name in model.model_fields and name not in model.LIVE:
+            raise ValidationFailed.of(f"settings.{name}", "cannot be changed after the queue was made")
+    merged = {**queue.settings.model_dump(exclude_none=True), **values}
+    return check_settings(queue.type, {name: value for name, value in merged.items() if value is not None})

@@ -4,21 +4,17 @@ A queue stands whole under its tenant and name, which makes names unique; a row 
 in a sharded registry lets the scheduled functions find it.
 """
 
-from typing import Any
-
-from pydantic import ValidationError
-
 from broker import keys
-from broker.bodies import validation_failed
 from broker.cache import Cache
 from broker.caller import Action, Caller
 from broker.crypto import Scope
-from broker.errors import DuplicateName, NotFound, QueueDisabled, ValidationFailed
+from broker.errors import DuplicateName, NotFound, QueueDisabled
 from broker.ids import Clock, Ids, is_ulid
 from broker.listing import Lister, Listing, PageRequest
+from broker.names import FreedNames
 from broker.queues.models import QueueListQuery, QueuePatch, QueueRequest
 from broker.queues.queue import Queue, limit_of, read_queue, settings_text
-from broker.queues.settings import SETTINGS, QueueSettings, QueueType
+from broker.queues.settings import QueueSettings
 from edge import ConditionFailed, Row, StateTable, TransactionRefused
 
 CACHE_SECONDS = 5
@@ -29,19 +25,21 @@ _SAME = "#queue_id = :queue_id"
 class Registry:
     """The queues of all tenants."""
 
-    def __init__(self, *, state: StateTable, lister: Lister, clock: Clock, ids: Ids) -> None:
+    def __init__(self, *, state: StateTable, lister: Lister, names: FreedNames, clock: Clock, ids: Ids) -> None:
         self._state = state
+        self._names = names
         self._lister = lister
         self._clock = clock
         self._ids = ids
         self._cache: Cache[tuple[str, str], Queue] = Cache(seconds=CACHE_SECONDS, clock=clock)
 
     def create(self, caller: Caller, request: QueueRequest, *, settings: QueueSettings) -> Queue:
-        """Define a queue.
+        """Define a queue. Under a name just freed this takes some seconds.
 
         Raises:
             DuplicateName: The tenant has one of this name.
         """
+        self._names.wait(caller.tenant_id, keys.queue_name(request.name))
         now = self._clock()
         queue = Queue(
             tenant_id=caller.tenant_id,
@@ -194,6 +192,11 @@ class Registry:
                     self._state.delete_operation(keys.queue(queue.queue_id), keys.CONFIG),
                     self._state.delete_operation(keys.registry(queue.queue_id), queue.queue_id),
                     self._state.put_operation(doomed),
+                    self._names.free_operation(
+                        queue.tenant_id,
+                        keys.queue_name(queue.name),
+                        remembered_until=self._clock() + CACHE_SECONDS * 1000,
+                    ),
                 ]
             )
         except TransactionRefused as error:
@@ -218,29 +221,3 @@ class Registry:
     def _forget(self, queue: Queue) -> None:
         for reference in (queue.name, queue.queue_id):
             self._cache.forget((queue.tenant_id, reference))
-
-
-def check_settings(kind: QueueType, values: dict[str, Any]) -> QueueSettings:
-    """The settings of a type.
-
-    Raises:
-        ValidationFailed: One is missing, unknown, out of bounds or contradicts another.
-    """
-    try:
-        return SETTINGS[kind].model_validate(values)
-    except ValidationError as error:
-        raise validation_failed(error, prefix="settings") from error
-
-
-def changed_settings(queue: Queue, values: dict[str, Any]) -> QueueSettings:
-    """The settings of a queue after a change; null takes a setting back to its default.
-
-    Raises:
-        ValidationFailed: One cannot be changed, or the whole does not hold together.
-    """
-    model = SETTINGS[queue.type]
-    for name in values:
-        if name in model.model_fields and name not in model.LIVE:
-            raise ValidationFailed.of(f"settings.{name}", "cannot be changed after the queue was made")
-    merged = {**queue.settings.model_dump(exclude_none=True), **values}
-    return check_settings(queue.type, {name: value for name, value in merged.items() if value is not None})

@@ -32,8 +32,8 @@ from broker.queues.models import (
     SettleResult,
 )
 from broker.queues.queue import Queue
-from broker.queues.registry import Registry, check_settings
-from broker.queues.settings import DOCUMENTS, TO_MANY, TO_ONE, QueueSettings, QueueType
+from broker.queues.registry import Registry
+from broker.queues.settings import DOCUMENTS, TO_MANY, TO_ONE, QueueSettings, QueueType, check_settings
 from edge import remaining_seconds
 
 PAYLOAD_MOST = 1024 * 1024

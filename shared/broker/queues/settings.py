@@ -2,9 +2,9 @@
 
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
 
-from broker.bodies import Body, Int
+from broker.bodies import Body, Int, validation_failed
 
 QueueType: TypeAlias = Literal[
     "one_to_one",
@@ -174,3 +174,15 @@ SETTINGS: dict[QueueType, type[QueueSettings]] = {
     "document": DocumentSettings,
     "text_document": DocumentSettings,
 }
+
+
+def check_settings(kind: QueueType, values: dict[str, Any]) -> QueueSettings:
+    """The settings of a type.
+
+    Raises:
+        ValidationFailed: One is missing, unknown, out of bounds or contradicts another.
+    """
+    try:
+        return SETTINGS[kind].model_validate(values)
+    except ValidationError as error:
+        raise validation_failed(error, prefix="settings") from error

@@ -13,6 +13,7 @@ from broker.crypto import Vault
 from broker.datakeys import TenantKeys
 from broker.ids import MonotonicIds
 from broker.listing import Lister
+from broker.names import FreedNames
 from broker.settings import Settings
 from broker.tokens import Tokens
 from edge import BlobStore, EdgeTable, Retry, StateTable
@@ -22,6 +23,11 @@ from edge.clients import make_client
 def clock() -> int:
     """Milliseconds since the epoch."""
     return time.time_ns() // 1_000_000
+
+
+def sleep(seconds: float) -> None:
+    """Wait."""
+    time.sleep(seconds)
 
 
 @functools.cache
@@ -106,6 +112,12 @@ def tokens() -> Tokens:
 def lister() -> Lister:
     """Paged lists."""
     return Lister(state=state(), tokens=tokens())
+
+
+@functools.cache
+def names() -> FreedNames:
+    """Names of deleted queues."""
+    return FreedNames(state=state(), clock=clock, sleep=sleep)
 
 
 @functools.cache

@@ -12,7 +12,9 @@ from broker.records import Records
 @functools.cache
 def definitions() -> Definitions:
     """The logs of all tenants."""
-    return Definitions(state=wiring.state(), lister=wiring.lister(), clock=wiring.clock, ids=wiring.ids())
+    return Definitions(
+        state=wiring.state(), lister=wiring.lister(), names=wiring.names(), clock=wiring.clock, ids=wiring.ids()
+    )
 
 
 @functools.cache

@@ -2,7 +2,6 @@
 
 import functools
 import json
-import time
 
 from broker import wiring
 from broker.caller import Caller
@@ -25,7 +24,9 @@ from edge import Row
 @functools.cache
 def registry() -> Registry:
     """The queues of all tenants."""
-    return Registry(state=wiring.state(), lister=wiring.lister(), clock=wiring.clock, ids=wiring.ids())
+    return Registry(
+        state=wiring.state(), lister=wiring.lister(), names=wiring.names(), clock=wiring.clock, ids=wiring.ids()
+    )
 
 
 @functools.cache
@@ -39,7 +40,7 @@ def queues() -> QueueService:
         checks=check_new_queue,
         guards=guard_deletion,
         clock=wiring.clock,
-        sleep=time.sleep,
+        sleep=wiring.sleep,
     )
 
 
