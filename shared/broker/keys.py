@@ -5,6 +5,8 @@ Edges (hash `source`, range `seq` = `{seq + 2^63:020d}#{id}`)
 | source                  | range      | what |
 |-------------------------|------------|------|
 | log#{queue}#{partition} | (seq, id)  | messages of queue/v1: `body`, or `blob` and `size` |
+| stream#{queue}#{partition} | (number, -) | to-many messages: `id`, `at`, `claims`, body; tombstones: `at` |
+| redriven#{queue}#{client} | (redriven_at ms, entry id) | to-many messages given back to one consumer |
 | dlq#{queue}             | (failed_at ms, entry id) | dead letters: `body`, or `blob` and `size`; why and when |
 
 State (hash `pk`, range `sk`)
@@ -19,6 +21,8 @@ State (hash `pk`, range `sk`)
 | queue#{queue}       | config                    | where the queue of this id stands: tenant, name, type |
 | queue#{queue}       | depth                     | how much it holds, where that is limited |
 | key#{queue}#{hash}  | key                       | the message that holds a primary key |
+| queue#{queue}       | consumer#{client}         | a consumer of a to-many queue: positions, and the run it holds |
+| stream#{queue}#{partition} | tail                 | the numbers given out, and up to where messages have left |
 | dead#{queue}        | {entry}                   | when a dead letter failed, which leads to its edge |
 | registry#{shard}    | {queue}                   | the same, for scheduled functions |
 | tenant#{tenant}     | freed#{range key}         | until when a deleted queue's name may be remembered |
@@ -48,6 +52,8 @@ PLATFORM: Final = "platform"
 ATTEMPT: Final = "attempt"
 DEPTH: Final = "depth"
 KEY: Final = "key"
+TAIL: Final = "tail"
+CONSUMERS_PREFIX: Final = "consumer#"
 SHARDS: Final = 4
 """Hash keys over which the lists of all queues, and of all deleted ones, are spread."""
 
@@ -147,6 +153,21 @@ def dead_letters(queue_id: str) -> str:
 def dead(queue_id: str) -> str:
     """The hash key under which dead letters are found by entry id."""
     return f"dead#{queue_id}"
+
+
+def stream(queue_id: str, *, partition: int) -> str:
+    """The source of one partition of a to-many queue, and the hash key of its tail."""
+    return f"stream#{queue_id}#{partition}"
+
+
+def redriven(queue_id: str, *, client_id: str) -> str:
+    """The source of what is given back to one consumer of a to-many queue."""
+    return f"redriven#{queue_id}#{client_id}"
+
+
+def consumer(client_id: str) -> str:
+    """The range key of a consumer under its queue."""
+    return f"{CONSUMERS_PREFIX}{client_id}"
 
 
 def payload_blob(queue_id: str, *, record_id: str) -> str:

@@ -49,11 +49,14 @@ class PrimaryKeys:
         rows = self._state.get_many([(keys.primary_key(queue_id, digest=digest), keys.KEY) for digest in digests])
         return [None if row is None else holder_of(row, cutoff=cutoff) for row in rows]
 
-    def hold_operation(self, queue_id: str, digest: str, *, holder: Holder, cutoff: int | None) -> Operation:
+    def hold_operation(
+        self, queue_id: str, digest: str, *, holder: Holder, cutoff: int | None, displaced: Holder | None = None
+    ) -> Operation:
         """Take a key; refuses the transaction while another message that has not expired holds it.
 
-        A refusal's `old` is the holder's row: `holder_of` reads it. It may be this very message, stored by an
-        earlier attempt under the same id.
+        `displaced` is a holder whose message has left otherwise, and which therefore does not count. A refusal's
+        `old` is the holder's row: `holder_of` reads it. It may be this very message, stored by an earlier attempt
+        under the same id.
         """
         row: Row = {
             "pk": keys.primary_key(queue_id, digest=digest),
@@ -62,11 +65,15 @@ class PrimaryKeys:
             "published_at": holder.published_at,
             "place": holder.place,
         }
-        if cutoff is None:
-            return self._state.put_operation(row, condition=_FREE)
-        return self._state.put_operation(
-            row, condition=f"{_FREE} OR #published_at <= :cutoff", values={"cutoff": cutoff}
-        )
+        condition = _FREE
+        values: dict[str, Value] = {}
+        if cutoff is not None:
+            condition += " OR #published_at <= :cutoff"
+            values["cutoff"] = cutoff
+        if displaced is not None:
+            condition += " OR (#message_id = :left_id AND #place = :left_place)"
+            values |= {"left_id": displaced.message_id, "left_place": displaced.place}
+        return self._state.put_operation(row, condition=condition, values=values)
 
     def release_operation(self, queue_id: str, digest: str, *, message_id: str) -> Operation:
         """Free a key that this message holds; fine when nobody does.
