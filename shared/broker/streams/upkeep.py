@@ -1,5 +1,7 @@
-"""What a schedule does for to-many queues: messages leave by age, what has left is removed, silent consumers are
-forgotten, and what consumers let run out too often is set aside, should they not come back to find out.
+"""What a schedule does for to-many queues.
+
+Messages leave by age, what has left is removed, silent consumers are forgotten, and what consumers let run out too
+often is set aside, should they not come back to find out.
 """
 
 from broker import keys
@@ -110,13 +112,13 @@ class Upkeep:
         now, most = self._clock(), settings_of(queue, OneToManySettings).max_deliveries
         due = [index for index, slot in consumer.pending() if slot.until <= now and slot.deliveries >= most]
         stored = self._burying.read_run(queue, consumer) if due else {}
-        floor = (
-            0 if consumer.partition == REDRIVEN or not due else self._consumers.tails(queue)[consumer.partition].floor
-        )
+        floor = 0
+        if due and consumer.partition != REDRIVEN:
+            floor = self._consumers.tails(queue)[consumer.partition].floor
         done = 0
         for index in due:
             message = stored.get(index)
-            if message is not None and (consumer.partition == REDRIVEN or message.number > floor):
+            if message is not None and message.number > floor:
                 consumer = self._burying.spent(queue, consumer, index, message)
                 done += 1
         return done

@@ -16,7 +16,7 @@ from broker.queues.primarykeys import PrimaryKeys
 from broker.queues.queue import Queue
 from broker.queues.registry import Registry
 from broker.queues.service import QueueService
-from broker.queues.settings import SETTINGS, QueueSettings, QueueType
+from broker.queues.settings import SETTINGS, TO_MANY, QueueSettings, QueueType
 from broker.queues.sweep import Sweep
 from edge import Row
 
@@ -106,21 +106,37 @@ def _kind(row: Row) -> QueueType:
 
 def publishes(kind: QueueType) -> Publishes:
     """The publishing side of a type."""
+    if kind == "one_to_many":
+        from broker.wiring import streams
+
+        return streams.publishing()
     raise WrongQueueType(f"Nothing can be published to a {kind} queue.")
 
 
 def delivers(kind: QueueType) -> Delivers:
     """The delivering side of a type."""
+    if kind in TO_MANY:
+        from broker.wiring import streams
+
+        return streams.streams()
     raise WrongQueueType(f"A {kind} queue does not deliver messages.")
 
 
 def keeps(kind: QueueType) -> Keeps:
     """What every type has."""
+    if kind in TO_MANY:
+        from broker.wiring import streams
+
+        return streams.keeping()
     raise WrongQueueType(f"Queues of type {kind} cannot be kept.")
 
 
 def redrives(kind: QueueType) -> Redrives:
     """What puts dead letters of a type back."""
+    if kind == "one_to_many":
+        from broker.wiring import streams
+
+        return streams.streams()
     raise WrongQueueType(f"A {kind} queue has no dead letters.")
 
 
