@@ -26,7 +26,6 @@ OPERATIONS = {
 UNDESCRIBED = {
     "internal_error",  # a defect; a test that meets it has to fail
     "route_not_found",  # the answer where there is no route to describe
-    "unacknowledged",  # of consuming fan-out
     "resync_required",  # of items
     "precondition_failed",  # of items
     "point_invalid",  # of time series

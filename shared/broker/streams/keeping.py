@@ -84,4 +84,5 @@ class Keeping:
             limit=1,
             tail=tail,
             cutoff=cutoff(self._clock(), age_seconds=age),
+            fence=False,
         )

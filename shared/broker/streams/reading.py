@@ -66,7 +66,15 @@ class Reader:
         self._clock = clock
 
     def after(
-        self, queue_id: str, *, partition: int, position: int, limit: int, tail: Tail, cutoff: int | None
+        self,
+        queue_id: str,
+        *,
+        partition: int,
+        position: int,
+        limit: int,
+        tail: Tail,
+        cutoff: int | None,
+        fence: bool = True,
     ) -> Stretch:
         """Up to `limit` messages after a position. One query as a rule, and none where there is nothing to read.
 
@@ -77,6 +85,7 @@ class Reader:
             limit: The most messages; fewer when they weigh 4 MiB.
             tail: The partition's tail, read before.
             cutoff: What was published at or before this moment has expired.
+            fence: Whether old holes are fenced; else everything ends before the first hole.
         """
         walk = _Walk(position)
         walk.rise(tail)
@@ -95,7 +104,7 @@ class Reader:
             if walk.messages:
                 break
             rest = [stored for stored in found if stored.number > walk.position]
-            if (rest or not page.has_next) and not self._pass_gap(queue_id, partition, walk, rest):
+            if (rest or not page.has_next) and not (fence and self._pass_gap(queue_id, partition, walk, rest)):
                 break
         return walk.stretch()
 
