@@ -11,6 +11,7 @@ from edge.threads import side_by_side
 from tests.functions.logs import LogClient
 from tests.processes import Process, Tenant
 from tests.worlds import ManualClock, World
+from tools.ledger import Ledger
 
 
 def test_a_new_tenant_is_known_with_its_admin(platform_key: str, world: World) -> None:
@@ -133,23 +134,54 @@ def test_deletions_side_by_side_remove_a_tenant_once(process: Process, platform_
 def test_a_deletion_gives_way_to_one_that_began_later(
     process: Process, tenant: Tenant, platform_key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One finds a queue and reopens the tenant; it must not reopen what another has closed since."""
+    """One closes the tenant, finds a queue after all and reopens it: not what another has closed since."""
     path = {"tenant_id": tenant.tenant_id}
-    log = LogClient(process, tenant.key).create()
-    log.call("log_disable")
-    query = StateTable.query
+    log = LogClient(process, tenant.key)
+    query, update = StateTable.query, StateTable.update
 
-    def overtaken(self: StateTable, pk: str, **arguments: Any) -> Any:
+    def just_before(self: StateTable, pk: str, sk: str, expression: str, **arguments: Any) -> Any:
+        monkeypatch.setattr(StateTable, "update", update)
+        log.create()
+        monkeypatch.setattr(StateTable, "query", just_after)
+        return update(self, pk, sk, expression, **arguments)
+
+    def just_after(self: StateTable, pk: str, **arguments: Any) -> Any:
         page = query(self, pk, **arguments)
-        if page.rows and pk.startswith("tenant#"):
+        if page.rows:
             monkeypatch.setattr(StateTable, "query", query)
+            log.call("log_disable")
             assert log.call("log_delete").status == 204
             assert process.call("tenant_delete", key=platform_key, path=path).status == 204
         return page
 
-    monkeypatch.setattr(StateTable, "query", overtaken)
+    process.call("tenant_read", key=platform_key, path=path)
+    monkeypatch.setattr(StateTable, "update", just_before)
     assert process.call("tenant_delete", key=platform_key, path=path).problem == (409, "tenant_has_queues")
     assert process.call("tenant_read", key=platform_key, path=path).problem == (404, "not_found")
+
+
+def test_a_refused_deletion_does_not_disturb_the_tenant(
+    process: Process, tenant: Tenant, platform_key: str, ledger: Ledger
+) -> None:
+    LogClient(process, tenant.key).create()
+    path = {"tenant_id": tenant.tenant_id}
+    process.call("tenant_read", key=platform_key, path=path)
+    with ledger.operation("refused") as cost:
+        assert process.call("tenant_delete", key=platform_key, path=path).problem == (409, "tenant_has_queues")
+    assert set(cost.calls) == {"dynamodb.Query", "dynamodb.GetItem"}
+
+
+def test_while_a_tenant_is_closed_nothing_is_made_in_it(
+    process: Process, tenant: Tenant, platform_key: str, faults: ModuleType
+) -> None:
+    path = {"tenant_id": tenant.tenant_id}
+    process.client_key(tenant)
+    process.call("tenant_read", key=platform_key, path=path)
+    with pytest.raises(faults.Killed), faults.failing(faults.KILLED, operation="TransactWriteItems"):
+        process.call("tenant_delete", key=platform_key, path=path)
+    for name in ("log_create", "client_create", "queue_create"):
+        assert process.call(name, key=tenant.key).problem == (409, "conflict")
+    assert process.call("tenant_delete", key=platform_key, path=path).status == 204
 
 
 def test_a_deletion_that_died_is_finished_by_the_next(

@@ -13,10 +13,10 @@ from broker.listing import Lister, Listing, PageRequest
 from broker.log.models import DescriptorAnswer
 from broker.metrics import count
 from broker.names import FreedNames
+from broker.tenants import alive_operation, not_alive
 from edge import ConditionFailed, Row, StateTable, TransactionRefused
 
 CACHE_SECONDS = 5
-_ALIVE = "attribute_exists(#pk) AND attribute_not_exists(#closing)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +87,13 @@ class Definitions:
         try:
             self._state.transact(
                 [
-                    self._state.check_operation(keys.tenant(caller.tenant_id), keys.CONFIG, condition=_ALIVE),
+                    alive_operation(self._state, caller.tenant_id),
                     self._state.put_operation(_row(log), condition="attribute_not_exists(#pk)"),
                 ]
             )
         except TransactionRefused as error:
             if error.failures[0] is not None:
-                raise NotFound("The tenant does not exist any more.") from error
+                raise not_alive(error.failures[0]) from error
             log = self._same(log)
         answer = log.answer()
         del answer["enabled"]

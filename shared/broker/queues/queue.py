@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from broker import keys, times
+from broker.errors import ValidationFailed
 from broker.queues.models import QueueAnswer
-from broker.queues.settings import SETTINGS, Bounded, QueueSettings, QueueType
+from broker.queues.settings import SETTINGS, Bounded, QueueSettings, QueueType, check_settings
 from edge import Row
 
 S = TypeVar("S", bound=QueueSettings)

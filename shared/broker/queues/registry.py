@@ -13,12 +13,12 @@ from broker.ids import Clock, Ids, is_ulid
 from broker.listing import Lister, Listing, PageRequest
 from broker.names import FreedNames
 from broker.queues.models import QueueListQuery, QueuePatch, QueueRequest
-from broker.queues.queue import Queue, limit_of, read_queue, settings_text
+from broker.queues.queue import Queue, changed_settings, limit_of, read_queue, settings_text
 from broker.queues.settings import QueueSettings
+from broker.tenants import alive_operation, not_alive
 from edge import ConditionFailed, Row, StateTable, TransactionRefused
 
 CACHE_SECONDS = 5
-_ALIVE = "attribute_exists(#pk) AND attribute_not_exists(#closing)"
 _SAME = "#queue_id = :queue_id"
 
 
@@ -56,7 +56,7 @@ class Registry:
         try:
             self._state.transact(
                 [
-                    self._state.check_operation(keys.tenant(caller.tenant_id), keys.CONFIG, condition=_ALIVE),
+                    alive_operation(self._state, caller.tenant_id),
                     self._state.put_operation(queue.row(), condition="attribute_not_exists(#pk)"),
                     self._state.put_operation({"pk": keys.queue(queue.queue_id), "sk": keys.CONFIG, **pointer}),
                     self._state.put_operation({"pk": keys.registry(queue.queue_id), "sk": queue.queue_id, **pointer}),
@@ -64,7 +64,7 @@ class Registry:
             )
         except TransactionRefused as error:
             if error.failures[0] is not None:
-                raise NotFound("The tenant does not exist any more.") from error
+                raise not_alive(error.failures[0]) from error
             raise DuplicateName(f"There is a queue named {queue.name}.") from error
         return queue
 

@@ -11,9 +11,8 @@ from broker.crypto import Scope
 from broker.errors import AdminClient, NotFound
 from broker.ids import Clock, Ids
 from broker.listing import Lister, Listing, PageRequest
+from broker.tenants import alive_operation, not_alive
 from edge import Row, StateTable, TransactionRefused
-
-_ALIVE = "attribute_exists(#pk) AND attribute_not_exists(#closing)"
 
 
 class Clients:
@@ -32,12 +31,14 @@ class Clients:
         """Make a client; its key is shown this once."""
         client = Client(self._ids(), caller.tenant_id, name, "client", tuple(permissions), self._clock())
         key = ApiKey.new(client.client_id)
-        alive = self._state.check_operation(keys.tenant(caller.tenant_id), keys.CONFIG, condition=_ALIVE)
+        alive = alive_operation(self._state, caller.tenant_id)
         puts = [self._state.put_operation(row) for row in (client.listed(), client.known(key.hash()))]
         try:
             self._state.transact([alive, *puts])
         except TransactionRefused as error:
-            raise NotFound("The tenant does not exist any more.") from error
+            if error.failures[0] is not None:
+                raise not_alive(error.failures[0]) from error
+            raise
         return {**client.answer(), "api_key": key.text()}
 
     def listed(self, caller: Caller, request: PageRequest) -> Listing[ClientAnswer]:

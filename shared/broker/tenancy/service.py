@@ -72,8 +72,8 @@ class Tenancy:
     def delete_tenant(self, tenant_id: str) -> None:
         """Remove a tenant and its clients.
 
-        It closes first, so that nothing can be made in it any more; a call that dies half-way is finished by the
-        next one.
+        Without queues it is closed, so that nothing can be made in it any more, and looked through again; a call that
+        dies half-way is finished by the next one.
 
         Raises:
             NotFound: There is none of this id.
@@ -81,11 +81,13 @@ class Tenancy:
             Conflict: Another request is deleting it too.
         """
         pk, mine = keys.tenant(tenant_id), self._ids()
+        if self._has_queues(tenant_id):
+            self._tenant_row(tenant_id)
+            raise TenantHasQueues
         self._close(tenant_id, mine)
-        for prefix in keys.QUEUE_PREFIXES:
-            if self._state.query(pk, prefix=prefix, limit=1).rows:
-                self._reopen(tenant_id, mine)
-                raise TenantHasQueues
+        if self._has_queues(tenant_id):
+            self._reopen(tenant_id, mine)
+            raise TenantHasQueues
         while clients := self._state.query(pk, prefix=keys.CLIENTS_PREFIX, limit=_CLIENTS_AT_ONCE).rows:
             for client_id in (str(row["client_id"]) for row in clients):
                 self._clients.remove(tenant_id, client_id)
@@ -135,6 +137,10 @@ class Tenancy:
             "name": caller.name,
             "permissions": permission_answers(caller.permissions),
         }
+
+    def _has_queues(self, tenant_id: str) -> bool:
+        pk = keys.tenant(tenant_id)
+        return any(self._state.query(pk, prefix=prefix, limit=1).rows for prefix in keys.QUEUE_PREFIXES)
 
     def _close(self, tenant_id: str, mine: str) -> None:
         values: Row = {"mine": mine}
