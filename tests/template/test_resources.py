@@ -97,11 +97,19 @@ def test_the_bucket_is_private_encrypted_and_tls_only() -> None:
     assert set(bucket["PublicAccessBlockConfiguration"].values()) == {True}
     assert len(bucket["PublicAccessBlockConfiguration"]) == 4
     assert bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"]
-    assert [rule["AbortIncompleteMultipartUpload"] for rule in bucket["LifecycleConfiguration"]["Rules"]]
+    assert any("AbortIncompleteMultipartUpload" in rule for rule in bucket["LifecycleConfiguration"]["Rules"])
     (policy,) = properties("AWS::S3::BucketPolicy").values()
     (statement,) = policy["PolicyDocument"]["Statement"]
     assert statement["Effect"] == "Deny"
     assert statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+
+
+def test_objects_can_be_restored_as_long_as_rows() -> None:
+    """35 days is what DynamoDB's point-in-time recovery reaches back."""
+    (bucket,) = properties("AWS::S3::Bucket").values()
+    assert bucket["VersioningConfiguration"] == {"Status": "Enabled"}
+    kept = [rule.get("NoncurrentVersionExpiration") for rule in bucket["LifecycleConfiguration"]["Rules"]]
+    assert {"NoncurrentDays": 35} in kept
 
 
 def test_the_key_of_keys_rotates() -> None:

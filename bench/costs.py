@@ -1,0 +1,136 @@
+"""What a million operations cost: units and calls counted by the ledger, times the list prices of us-east-1.
+
+The table is the one of docs/operations.md; a test keeps the two the same.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from tests.processes import Process, Reply
+from tools.ledger import Cost, Ledger
+
+# US dollars for a million of each; on demand, the first tier, without free allowances.
+API_REQUEST = 1.00
+LAMBDA_REQUEST = 0.20
+LAMBDA_GB_SECOND = 16.6667
+READ_UNIT = 0.125
+WRITE_UNIT = 0.625
+OBJECT_WRITE = 5.00
+OBJECT_READ = 0.40
+KEY_REQUEST = 3.00
+LOG_KILOBYTE = 0.50
+
+MEMORY_GB = 1.0
+HANDLER_SECONDS = 0.005  # our own work, as make bench measures it, on Lambda's slower processor
+CALL_SECONDS = 0.005  # one AWS call inside a region
+LOG_KILOBYTES = 0.65  # the access log's line and Lambda's own three
+PAYLOAD = {"order": 12345, "customer": "c-778", "lines": [{"sku": "A-1", "quantity": 2, "price": "12.50"}] * 4}
+"""330 bytes as JSON: with its keys and its seal less than the 1,024 bytes of a write unit."""
+
+Step = tuple[str, Callable[[], Reply]]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One operation: whose, what, and what one of it uses."""
+
+    kind: str
+    operation: str
+    cost: Cost
+
+    @property
+    def calls(self) -> int:
+        """AWS calls."""
+        return sum(self.cost.calls.values())
+
+    @property
+    def dollars(self) -> float:
+        """For a million of them."""
+        calls = self.cost.calls
+        seconds = HANDLER_SECONDS + self.calls * CALL_SECONDS
+        return (
+            API_REQUEST
+            + LAMBDA_REQUEST
+            + LAMBDA_GB_SECOND * MEMORY_GB * seconds
+            + LOG_KILOBYTE * LOG_KILOBYTES
+            + READ_UNIT * self.cost.read_units
+            + WRITE_UNIT * self.cost.write_units
+            + OBJECT_WRITE * calls.get("s3.PutObject", 0)
+            + OBJECT_READ * calls.get("s3.GetObject", 0)
+            + KEY_REQUEST * sum(count for name, count in calls.items() if name.startswith("kms."))
+        )
+
+    def __str__(self) -> str:
+        units = f"{self.cost.read_units:g} | {self.cost.write_units:g}"
+        return (
+            f"| {self.kind} | {self.operation} | {self.calls} | {units} | {math.ceil(self.dollars * 100) / 100:.2f} |"
+        )
+
+
+HEAD = "| type | operation | AWS calls | read units | write units | US$ per million |\n|---|---|---|---|---|---|"
+
+
+def measure(process: Process, *, key: str) -> list[Row]:
+    """Every operation of every type, once, warm.
+
+    Args:
+        process: Where the functions run; its world is empty but for the tenant.
+        key: The key of a tenant's admin.
+    """
+    rows = []
+    with Ledger() as ledger:
+        for kind, steps in KINDS.items():
+            for operation, call in steps(process, key):
+                with ledger.operation(operation) as charged:
+                    reply = call()
+                if reply.status >= 300:
+                    raise RuntimeError(f"{kind}, {operation}: {reply}")
+                rows.append(Row(kind, operation, charged.cost))
+    return rows
+
+
+def report(rows: list[Row]) -> str:
+    """The table, as Markdown."""
+    return "\n".join([HEAD, *map(str, rows)])
+
+
+def _log(process: Process, key: str) -> Iterator[Step]:
+    path = {"namespace": "shop", "queue": "costs", "partition": "0"}
+
+    def call(function: str, **request: Any) -> Reply:
+        return process.call(function, **{"key": key, "path": path, "query": "", **request})
+
+    def messages(*seqs: int) -> dict[str, Any]:
+        return {"messages": [{"key": "k", "seq": seq, "value": PAYLOAD} for seq in seqs]}
+
+    call("log_create", body={"queue": "costs", "partitions": 1})
+    call("log_enqueue", body=messages(0))  # what a warm function knows, it knows from here on
+    call("log_poll", query="limit=1")
+    call("log_commit", query="offset=0")
+    yield "enqueue 1 message", lambda: call("log_enqueue", body=messages(1))
+    yield "enqueue 25 messages", lambda: call("log_enqueue", body=messages(*range(2, 27)))
+    once = {"body": messages(27), "headers": {"idempotency-key": "once"}}
+    yield "enqueue 1 message with an Idempotency-Key", lambda: call("log_enqueue", **once)
+    large = {"messages": [{"key": "k", "seq": 28, "value": "x" * 500_000}]}
+    yield "enqueue 1 message of 500 KB", lambda: call("log_enqueue", body=large)
+    yield "poll 1 message", lambda: call("log_poll", query="limit=1")
+    yield "poll 26 messages", lambda: call("log_poll", query="limit=26")
+    yield "poll an empty partition", lambda: call("log_poll", query="offset=28")
+    yield "commit 1 message", lambda: call("log_commit", query="offset=1")
+    yield "commit 25 messages", lambda: call("log_commit", query="offset=26")
+
+
+KINDS: dict[str, Callable[[Process, str], Iterator[Step]]] = {"log": _log}
+"""The types by the name that their queues have."""
+
+
+def run() -> None:
+    """Print the table."""
+    from tests.worlds import moto_world
+
+    with moto_world() as world:
+        process = Process()
+        tenant = process.tenant(platform_key=f"platform.{world.platform_key}")
+        print(report(measure(process, key=tenant.key)))
