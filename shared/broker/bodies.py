@@ -83,7 +83,7 @@ def validation_failed(error: ValidationError, *, prefix: str = "") -> Validation
     faults = error.errors(include_url=False, include_context=False, include_input=False)
     errors = [
         {
-            "field": ".".join([prefix] * bool(prefix) + [str(part) for part in fault["loc"]]),
+            "field": ".".join([prefix] * bool(prefix) + [str(part) for part in fault["loc"]]) or "body",
             "message": _MESSAGES.get(fault["type"], fault["msg"].removeprefix("Value error, ")),
         }
         for fault in faults[:_ERRORS_MOST]

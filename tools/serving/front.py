@@ -95,6 +95,8 @@ class Connection(http.server.BaseHTTPRequestHandler):
         self.requestline, self.request_version, self.command = "", "HTTP/1.1", ""
         try:
             self.raw_requestline = self.rfile.readline(HEAD_BYTES + 1)
+            if not self.raw_requestline.strip(b"\r\n") and self.raw_requestline:  # RFC 9112, 2.2: one may come first
+                self.raw_requestline = self.rfile.readline(HEAD_BYTES + 1)
         except TimeoutError:
             return
         if not self.raw_requestline:
