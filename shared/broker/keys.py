@@ -7,6 +7,7 @@ Edges (hash `source`, range `seq` = `{seq + 2^63:020d}#{id}`)
 | log#{queue}#{partition} | (seq, id)  | messages of queue/v1: `body`, or `blob` and `size` |
 | stream#{queue}#{partition} | (number, -) | to-many messages: `id`, `at`, `claims`, body; tombstones: `at` |
 | redriven#{queue}#{client} | (redriven_at ms, entry id) | to-many messages given back to one consumer |
+| lane#{queue}#{lane}     | (n in the lane, id) | messages of one visibility key, which share a lane |
 | dlq#{queue}             | (failed_at ms, entry id) | dead letters: `body`, or `blob` and `size`; why and when |
 
 State (hash `pk`, range `sk`)
@@ -20,6 +21,9 @@ State (hash `pk`, range `sk`)
 | tenant#{tenant}     | queue#{name}              | a queue: id, type, settings, enabled |
 | queue#{queue}       | config                    | where the queue of this id stands: tenant, name, type |
 | queue#{queue}       | depth                     | how much it holds, where that is limited |
+| queue#{queue}       | reaped                    | up to which moment ended leases have been looked after |
+| lanes#{queue}#{partition} | {lane}              | a lane of a to-one queue: a visibility key, or one message; `rank` |
+| settled#{queue}#{id} | settled                  | which lease settled a message that was delivered more than once |
 | key#{queue}#{hash}  | key                       | the message that holds a primary key |
 | queue#{queue}       | consumer#{client}         | a consumer of a to-many queue: positions, and the run it holds |
 | stream#{queue}#{partition} | tail                 | the numbers given out, and up to where messages have left |
@@ -54,6 +58,8 @@ DEPTH: Final = "depth"
 KEY: Final = "key"
 TAIL: Final = "tail"
 CONSUMERS_PREFIX: Final = "consumer#"
+REAPED: Final = "reaped"
+SETTLED: Final = "settled"
 SHARDS: Final = 4
 """Hash keys over which the lists of all queues, and of all deleted ones, are spread."""
 
@@ -143,6 +149,21 @@ def purged_shard(shard: int) -> str:
 def primary_key(queue_id: str, *, digest: str) -> str:
     """The hash key of the holder of a primary key."""
     return f"key#{queue_id}#{digest}"
+
+
+def lanes(queue_id: str, *, partition: int) -> str:
+    """The hash key of the lanes of one partition of a to-one queue."""
+    return f"lanes#{queue_id}#{partition}"
+
+
+def lane_source(queue_id: str, *, lane: str) -> str:
+    """The source of the messages that share a lane."""
+    return f"lane#{queue_id}#{lane}"
+
+
+def settled(queue_id: str, *, message_id: str) -> str:
+    """The hash key of what is remembered of a message that was settled after several deliveries."""
+    return f"settled#{queue_id}#{message_id}"
 
 
 def dead_letters(queue_id: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from edge.batch import WRITE_BATCH, BatchWriter, Unprocessed
+from edge.conditions import conditional
 from edge.errors import ConditionFailed, EdgeError
 from edge.page import cut_page
 from edge.record import SEQ_MAX, Edge, EdgePage, Position, Removed, edge_key, edge_row, read_edge
@@ -145,6 +146,13 @@ class EdgeTable:
         answer = self._retry.call(self._client.query, **request, ScanIndexForward=False, Limit=1)
         return next((read_edge(item) for item in answer["Items"]), None)
 
+    def first(self, source: str, *, most: int, start: int | None = None) -> list[Edge]:
+        """The first `most` edges, or those from seq `start` on; no more than these are read."""
+        resume = None if start is None else Position(start, "")
+        request = self._bounds(source, resume=resume) or {}
+        answer = self._retry.call(self._client.query, **request, Limit=most)
+        return [read_edge(item) for item in answer["Items"]]
+
     def positions(
         self, source: str, *, after: Position | None = None, through: Position | None = None, most: int | None = None
     ) -> list[Position]:
@@ -161,14 +169,14 @@ class EdgeTable:
         """`insert`, as part of a transaction."""
         request: dict[str, Any] = {"TableName": self._table, "Item": encode_row(edge_row(edge))}
         if if_absent:
-            request |= _condition("attribute_not_exists(#source)")
+            request |= conditional("attribute_not_exists(#source)", None, None)
         return Operation("Put", request)
 
     def delete_operation(self, source: str, position: Position, *, must_exist: bool = False) -> Operation:
         """The removal of one edge, as part of a transaction."""
         request: dict[str, Any] = {"TableName": self._table, "Key": edge_key(source, position)}
         if must_exist:
-            request |= _condition("attribute_exists(#source)")
+            request |= conditional("attribute_exists(#source)", None, None)
         return Operation("Delete", request)
 
     def _insert_batch(self, batch: Sequence[Edge]) -> list[EdgeError | None]:
@@ -238,11 +246,3 @@ class EdgeTable:
             request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
             if limit is not None:
                 request["Limit"] = max(limit, _NEXT_READ)
-
-
-def _condition(expression: str) -> dict[str, Any]:
-    return {
-        "ConditionExpression": expression,
-        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-        **expression_attributes(expression, values={}),
-    }

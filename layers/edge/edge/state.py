@@ -7,8 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from edge.batch import WRITE_BATCH, BatchWriter, Unprocessed
+from edge.conditions import conditional, range_condition, row_key
 from edge.errors import ConditionFailed
 from edge.retry import Retry
+from edge.threads import side_by_side
 from edge.transaction import Operation, transact
 from edge.values import Value, decode_row, encode_row, expression_attributes
 
@@ -36,14 +39,16 @@ class StateTable:
 
     def get(self, pk: str, sk: str) -> Row | None:
         """The row, or None."""
-        answer = self._retry.call(self._client.get_item, TableName=self._table, Key=_key(pk, sk), ConsistentRead=True)
+        answer = self._retry.call(
+            self._client.get_item, TableName=self._table, Key=row_key(pk, sk), ConsistentRead=True
+        )
         return decode_row(answer["Item"]) if "Item" in answer else None
 
     def get_many(self, keys: Sequence[tuple[str, str]]) -> list[Row | None]:
         """The rows of up to any number of distinct keys, in order, None where there is none."""
         found: dict[tuple[str, str], Row] = {}
         for start in range(0, len(keys), GET_BATCH):
-            wanted = [_key(pk, sk) for pk, sk in keys[start : start + GET_BATCH]]
+            wanted = [row_key(pk, sk) for pk, sk in keys[start : start + GET_BATCH]]
             attempt = 0
             while wanted:
                 request = {self._table: {"Keys": wanted, "ConsistentRead": True}}
@@ -80,7 +85,7 @@ class StateTable:
             forward: False reads from the end.
             start: A page's `next`, to go on after it.
         """
-        condition, values = _range(INDEX_ATTRIBUTE[index], low=low, high=high, prefix=prefix)
+        condition, values = range_condition(INDEX_ATTRIBUTE[index], low=low, high=high, prefix=prefix)
         request: dict[str, Any] = {
             "TableName": self._table,
             "KeyConditionExpression": condition,
@@ -97,6 +102,37 @@ class StateTable:
         answer = self._retry.call(self._client.query, **request)
         last = answer.get("LastEvaluatedKey")
         return StatePage(tuple(decode_row(item) for item in answer["Items"]), decode_row(last) if last else None)
+
+    def count(self, pk: str) -> int:
+        """How many rows a hash key has; reads them all."""
+        request: dict[str, Any] = {
+            "TableName": self._table,
+            "KeyConditionExpression": "#pk = :pk",
+            "ConsistentRead": True,
+            "Select": "COUNT",
+            **expression_attributes("#pk = :pk", values={"pk": pk}),
+        }
+        count = 0
+        while True:
+            answer = self._retry.call(self._client.query, **request)
+            count += int(answer["Count"])
+            if "LastEvaluatedKey" not in answer:
+                return count
+            request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
+
+    def delete_many(self, keys: Sequence[tuple[str, str]]) -> None:
+        """Remove rows by (pk, sk), unconditionally, in batches of 25 side by side.
+
+        Raises:
+            EdgeUnavailable: Some may still be there.
+        """
+        requests = [{"DeleteRequest": {"Key": row_key(pk, sk)}} for pk, sk in keys]
+        batches = [requests[start : start + WRITE_BATCH] for start in range(0, len(requests), WRITE_BATCH)]
+        writer = BatchWriter(self._table, client=self._client, retry=self._retry)
+        try:
+            side_by_side(writer.write, batches)
+        except Unprocessed as left:
+            raise left.error from None
 
     def put(self, row: Row, *, condition: str | None = None, values: Mapping[str, Value] | None = None) -> None:
         """Write a whole row (its `pk` and `sk` among its attributes).
@@ -194,37 +230,13 @@ class StateTable:
 
     def _put(self, row: Row, condition: str | None, values: Mapping[str, Value] | None) -> dict[str, Any]:
         request = {"TableName": self._table, "Item": encode_row(row)}
-        return request | _conditional(condition, None, values)
+        return request | conditional(condition, None, values)
 
     def _update(
         self, pk: str, sk: str, expression: str, values: Mapping[str, Value] | None, condition: str | None
     ) -> dict[str, Any]:
-        request = {"TableName": self._table, "Key": _key(pk, sk), "UpdateExpression": expression}
-        return request | _conditional(condition, expression, values)
+        request = {"TableName": self._table, "Key": row_key(pk, sk), "UpdateExpression": expression}
+        return request | conditional(condition, expression, values)
 
     def _delete(self, pk: str, sk: str, condition: str | None, values: Mapping[str, Value] | None) -> dict[str, Any]:
-        return {"TableName": self._table, "Key": _key(pk, sk)} | _conditional(condition, None, values)
-
-
-def _key(pk: str, sk: str) -> dict[str, Any]:
-    return {"pk": {"S": pk}, "sk": {"S": sk}}
-
-
-def _conditional(condition: str | None, expression: str | None, values: Mapping[str, Value] | None) -> dict[str, Any]:
-    request = expression_attributes(condition, expression, values=values or {})
-    if condition is not None:
-        request["ConditionExpression"] = condition
-        request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
-    return request
-
-
-def _range(attribute: str, *, low: str | None, high: str | None, prefix: str | None) -> tuple[str, dict[str, Value]]:
-    if prefix is not None:
-        return f"#pk = :pk AND begins_with(#{attribute}, :prefix)", {"prefix": prefix}
-    if low is not None and high is not None:
-        return f"#pk = :pk AND #{attribute} BETWEEN :low AND :high", {"low": low, "high": high}
-    if low is not None:
-        return f"#pk = :pk AND #{attribute} >= :low", {"low": low}
-    if high is not None:
-        return f"#pk = :pk AND #{attribute} <= :high", {"high": high}
-    return "#pk = :pk", {}
+        return {"TableName": self._table, "Key": row_key(pk, sk)} | conditional(condition, None, values)

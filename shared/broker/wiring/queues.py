@@ -106,6 +106,10 @@ def _kind(row: Row) -> QueueType:
 
 def publishes(kind: QueueType) -> Publishes:
     """The publishing side of a type."""
+    if kind == "one_to_one":
+        from broker.wiring import lanes
+
+        return lanes.lanes()
     if kind == "one_to_many":
         from broker.wiring import streams
 
@@ -115,6 +119,10 @@ def publishes(kind: QueueType) -> Publishes:
 
 def delivers(kind: QueueType) -> Delivers:
     """The delivering side of a type."""
+    if kind == "one_to_one":
+        from broker.wiring import lanes
+
+        return lanes.lanes()
     if kind in TO_MANY:
         from broker.wiring import streams
 
@@ -124,6 +132,10 @@ def delivers(kind: QueueType) -> Delivers:
 
 def keeps(kind: QueueType) -> Keeps:
     """What every type has."""
+    if kind == "one_to_one":
+        from broker.wiring import lanes
+
+        return lanes.lanes()
     if kind in TO_MANY:
         from broker.wiring import streams
 
@@ -133,6 +145,10 @@ def keeps(kind: QueueType) -> Keeps:
 
 def redrives(kind: QueueType) -> Redrives:
     """What puts dead letters of a type back."""
+    if kind == "one_to_one":
+        from broker.wiring import lanes
+
+        return lanes.lanes()
     if kind == "one_to_many":
         from broker.wiring import streams
 

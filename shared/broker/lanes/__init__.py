@@ -1,0 +1,1 @@
+"""To-one queues: messages in lanes, one of a lane in flight at a time."""

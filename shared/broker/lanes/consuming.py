@@ -1,0 +1,164 @@
+"""Finding what is due, leasing it, and handing it over."""
+
+import random
+import secrets
+from collections.abc import Sequence
+
+from broker import metrics, times
+from broker.errors import KeyFieldInvalid, ValidationFailed
+from broker.ids import Clock
+from broker.lanes import ranks
+from broker.lanes.departures import Departures
+from broker.lanes.leases import Lease, Leases
+from broker.lanes.messages import (
+    LOOKUP,
+    VISIBILITY,
+    Candidate,
+    expires,
+    lane_of,
+    partitions_of,
+    shares_lanes,
+    unchanged,
+    visibility_digest,
+)
+from broker.lanes.room import read_candidate
+from broker.lanes.shape import Fate, Shape
+from broker.queues.contents import Content, Contents
+from broker.queues.models import ConsumeAnswer, ConsumeRequest, MessageAnswer
+from broker.queues.queue import Queue, settings_of
+from broker.queues.settings import OneToOneSettings
+from edge import StateTable
+from edge.threads import side_by_side
+
+_SPARE = 12
+_ROUNDS = 8
+_LANE_ROUNDS = 30
+SKEW = ranks.SKEW_SECONDS * 1000
+
+
+class Consuming:
+    """Delivers messages."""
+
+    def __init__(
+        self, *, state: StateTable, contents: Contents, departures: Departures, leases: Leases, clock: Clock
+    ) -> None:
+        self._state = state
+        self._contents = contents
+        self._departures = departures
+        self._leases = leases
+        self._clock = clock
+
+    def consume(self, queue: Queue, request: ConsumeRequest, *, shape: Shape) -> ConsumeAnswer:
+        """What is due now, the oldest first.
+
+        Raises:
+            ValidationFailed: A visibility key is named and the queue has none.
+            KeyFieldInvalid: What is named cannot be a visibility key.
+        """
+        if request.visibility_key_value is not None:
+            leases = self._named(queue, request.visibility_key_value, shape=shape)
+        else:
+            leases = []
+            partitions = partitions_of(queue)
+            first = random.randrange(len(partitions))  # noqa: S311  # spreads consumers, hides nothing
+            for pk in partitions[first:] + partitions[:first]:
+                leases += self._due(queue, pk, wanted=request.max_messages - len(leases), shape=shape)
+                if len(leases) >= request.max_messages:
+                    break
+        leases.sort(key=lambda lease: (lease.message.published_at, lease.message.message_id))
+        return {"messages": self._answers(queue, leases)}
+
+    def _due(self, queue: Queue, pk: str, *, wanted: int, shape: Shape) -> list[Lease]:
+        """Lease up to `wanted` messages of one partition: the oldest, or, where others are quicker, any that is due."""
+        leases: list[Lease] = []
+        for number in range(_ROUNDS):
+            now = self._clock()
+            limit = wanted - len(leases) + _SPARE
+            page = self._state.query(pk, index="by_rank", high=ranks.up_to(now + SKEW), limit=limit)
+            due = [one for one in map(read_candidate, page.rows) if one.rank.is_due(now)]
+            if number:
+                random.shuffle(due)
+            again = len(page.rows) == limit
+            while due and len(leases) < wanted:
+                batch = due[: wanted - len(leases)]
+                attempts = side_by_side(lambda candidate: self._take(queue, candidate, shape=shape), batch)
+                leases += [attempt for attempt in attempts if isinstance(attempt, Lease)]
+                again = again or any(attempt in ("lost", "expired", "exhausted") for attempt in attempts)
+                due = due[len(batch) :]
+                random.shuffle(due)
+            if len(leases) >= wanted or not again or not page.rows:
+                break
+        return leases
+
+    def _named(self, queue: Queue, value: object, *, shape: Shape) -> list[Lease]:
+        """Lease the next message of one visibility key, if it is due."""
+        if not shares_lanes(queue):
+            raise ValidationFailed.of("visibility_key_value", "has no meaning for a queue without visibility_key")
+        digest = visibility_digest(queue, value)
+        if digest is None:
+            raise KeyFieldInvalid("visibility_key_value cannot be a visibility key of this queue.")
+        lane = lane_of(queue, digest)
+        for _ in range(_LANE_ROUNDS):
+            row = self._state.get(lane.pk, lane.sk)
+            if row is None or not ranks.parse(str(row["rank"])).is_due(self._clock()):
+                return []
+            attempt = self._take(queue, Candidate(lane, str(row["rank"])), shape=shape)
+            if isinstance(attempt, Lease):
+                return [attempt]
+            if attempt == "empty":
+                return []
+        return []
+
+    def _take(self, queue: Queue, candidate: Candidate, *, shape: Shape) -> Lease | Fate:
+        """Lease a lane's next message; what is exhausted or expired is taken out of the way instead."""
+        now, settings = self._clock(), settings_of(queue, OneToOneSettings)
+        lease = secrets.token_hex(8)
+        until = now + settings.consume_ttl_seconds * 1000
+        attempt = shape.take(queue, candidate, lease=lease, now=now, until=until)
+        if attempt.fate == "leased" and attempt.message is not None:
+            if candidate.rank.state == "L":
+                self._count(queue, "ExpiredLeases")
+            return Lease(lease, attempt.message, until)
+        guard = unchanged(candidate.seen)
+        if attempt.fate == "exhausted" and attempt.message is not None:
+            self._departures.set_aside(
+                queue, [attempt.message], reason="max_deliveries", shape=shape, guard=guard, now=now
+            )
+        elif attempt.fate == "expired":
+            cutoff = expires(queue, now=now)
+            self._departures.clear(
+                queue, candidate, shape=shape, which=lambda one: one.expired(cutoff), expired=True, now=now
+            )
+        return attempt.fate
+
+    def _answers(self, queue: Queue, leases: Sequence[Lease]) -> list[MessageAnswer]:
+        stored = [(lease.message.message_id, lease.message.body) for lease in leases]
+        contents = self._contents.open_all(stored, tenant_id=queue.tenant_id, queue_id=queue.queue_id)
+        if settings_of(queue, OneToOneSettings).auto_ack and leases:
+            self._departures.settled(queue, [lease.message for lease in leases])
+        self._count(queue, "Delivered", len(leases))
+        self._count(queue, "Unreadable", contents.count(None))
+        return [self._answer(queue, lease, content) for lease, content in zip(leases, contents, strict=True)]
+
+    def _answer(self, queue: Queue, lease: Lease, content: Content | None) -> MessageAnswer:
+        message = lease.message
+        answer: MessageAnswer = {
+            "message_id": message.message_id,
+            "payload": None if content is None else content.raw,
+            "published_at": times.text(message.published_at),
+            "delivery": message.deliveries,
+        }
+        if not settings_of(queue, OneToOneSettings).auto_ack:
+            answer["lease_id"] = self._leases.seal(queue, lease)
+            answer["lease_expires_at"] = times.text(lease.until)
+        if content is None:
+            answer["error"] = "unreadable"
+            return answer
+        if VISIBILITY in content.meta:
+            answer["visibility_key"] = content.meta[VISIBILITY]
+        if LOOKUP in content.meta:
+            answer["lookup"] = content.meta[LOOKUP]
+        return answer
+
+    def _count(self, queue: Queue, name: str, value: float = 1) -> None:
+        metrics.count(name, value, kind=queue.type, tenant_id=queue.tenant_id, queue_id=queue.queue_id)

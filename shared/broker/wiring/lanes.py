@@ -1,0 +1,69 @@
+"""To-one queues."""
+
+import functools
+
+from broker import wiring
+from broker.lanes.alone import Alone
+from broker.lanes.consuming import Consuming
+from broker.lanes.counts import Counting
+from broker.lanes.departures import Departures
+from broker.lanes.keeping import Keeping
+from broker.lanes.leases import Leases
+from broker.lanes.publishing import Publishing
+from broker.lanes.room import Room
+from broker.lanes.service import Lanes
+from broker.lanes.settling import Settling
+from broker.lanes.shared import Shared
+from broker.wiring import queues
+
+
+@functools.cache
+def departures() -> Departures:
+    """How messages leave without an ack."""
+    return Departures(letters=queues.dead_letters(), contents=queues.contents(), depth=queues.depth())
+
+
+@functools.cache
+def leases() -> Leases:
+    """Lease ids."""
+    return Leases(wiring.tokens())
+
+
+@functools.cache
+def counting() -> Counting:
+    """What is stored."""
+    return Counting(state=wiring.state(), edges=wiring.edges())
+
+
+@functools.cache
+def lanes() -> Lanes:
+    """one_to_one."""
+    state, edges, clock = wiring.state(), wiring.edges(), wiring.clock
+    return Lanes(
+        alone=Alone(state=state),
+        shared=Shared(state=state, edges=edges, primary_keys=queues.primary_keys(), clock=clock),
+        publishing=Publishing(
+            state=state,
+            contents=queues.contents(),
+            depth=queues.depth(),
+            room=Room(state=state, departures=departures()),
+            departures=departures(),
+            counting=counting(),
+            clock=clock,
+        ),
+        consuming=Consuming(
+            state=state, contents=queues.contents(), departures=departures(), leases=leases(), clock=clock
+        ),
+        settling=Settling(
+            state=state, letters=queues.dead_letters(), departures=departures(), leases=leases(), clock=clock
+        ),
+        keeping=Keeping(
+            state=state,
+            edges=edges,
+            contents=queues.contents(),
+            letters=queues.dead_letters(),
+            departures=departures(),
+            clock=clock,
+        ),
+        counting=counting(),
+    )
