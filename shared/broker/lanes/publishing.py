@@ -1,7 +1,6 @@
 """Publishing to lanes: duplicates, room, and storing, for one message or many."""
 
 import itertools
-import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -15,6 +14,7 @@ from broker.lanes.departures import Departures
 from broker.lanes.messages import Draft, Message, draft_lane, expires, shares_lanes, unchanged
 from broker.lanes.room import Room, Victim
 from broker.lanes.shape import AlongsideRefused, KeyTaken, Shape
+from broker.lanes.tickets import Tickets
 from broker.queues.contents import INLINE_MOST, Contents
 from broker.queues.depth import Depth
 from broker.queues.kinds import Published
@@ -26,33 +26,6 @@ from edge.threads import side_by_side
 
 _VICTIMS_MOST = 30
 _ATTEMPTS = 4
-
-
-class Tickets:
-    """Room that has been reserved for some messages, whichever of them come to use it."""
-
-    def __init__(self, count: int) -> None:
-        self._left = count
-        self._lock = threading.Lock()
-
-    def take(self) -> bool:
-        """Use one, if there is one."""
-        with self._lock:
-            if self._left:
-                self._left -= 1
-                return True
-            return False
-
-    def give_back(self) -> None:
-        """One is not needed after all."""
-        with self._lock:
-            self._left += 1
-
-    def close(self) -> int:
-        """How many nobody has used; there are none afterwards."""
-        with self._lock:
-            left, self._left = self._left, 0
-            return left
 
 
 class Publishing:

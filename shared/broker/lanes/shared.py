@@ -5,7 +5,6 @@ numbers its message and makes the lane due, and appends then. The row goes only 
 settled: deleting it earlier would orphan the message of a publisher that has announced and not yet appended.
 """
 
-import secrets
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -13,15 +12,15 @@ from broker import keys
 from broker.ids import Clock
 from broker.lanes import ranks
 from broker.lanes.messages import Candidate, Draft, Guard, Lane, Message, draft_lane, expires, lane_of, unchanged
+from broker.lanes.removals import Removals
 from broker.lanes.shape import AlongsideRefused, Attempt, KeyTaken, LaneChanged
 from broker.queues.contents import stored_body
 from broker.queues.depth import LONGEST_CALL_SECONDS
 from broker.queues.primarykeys import Holder, PrimaryKeys, holder_of
 from broker.queues.queue import Queue, settings_of
 from broker.queues.settings import OneToOneSettings
-from edge import ConditionFailed, Edge, EdgeTable, Operation, Position, Row, StateTable, TransactionRefused, Value
+from edge import ConditionFailed, Edge, EdgeTable, Operation, Row, StateTable, TransactionRefused, Value
 
-_HEAD = "REMOVE #lease, #until, #settled, #message_id, #published_at, #deliveries"
 _PAUSE = 1000
 
 
@@ -32,7 +31,7 @@ class Shared:
         self._state = state
         self._edges = edges
         self._keys = primary_keys
-        self._clock = clock
+        self._removals = Removals(state=state, edges=edges, primary_keys=primary_keys, clock=clock)
 
     def find(self, queue: Queue, draft: Draft, *, now: int) -> tuple[Message, str | None] | None:
         """See `Shape`."""
@@ -149,59 +148,15 @@ class Shared:
         self, queue: Queue, messages: Sequence[Message], *, guard: Guard, alongside: Sequence[Operation] = ()
     ) -> None:
         """See `Shape`."""
-        source = keys.lane_source(queue.queue_id, lane=messages[0].lane.sk)
-        taken = [self._edges.delete_operation(source, Position(one.n, one.message_id)) for one in messages]
-        frees = {
-            one.primary: self._keys.release_operation(queue.queue_id, one.primary, message_id=one.message_id)
-            for one in messages
-            if one.primary is not None
-        }
-        emptied = 0 < messages[-1].pending <= len(messages)
-        while True:
-            release = self._release(messages, guard=guard, emptied=emptied)
-            try:
-                self._state.transact([*alongside, release, *taken, *frees.values()])
-            except TransactionRefused as refusal:
-                index = refusal.first
-                failure = refusal.failures[index] or ConditionFailed()
-                if index < len(alongside):
-                    raise AlongsideRefused(index) from refusal
-                if index > len(alongside):
-                    # Another message holds the key by now, having taken it over when this one expired.
-                    frees.pop(list(frees)[index - len(alongside) - 1 - len(taken)])
-                    continue
-                old = None if failure.old is None else dict(failure.old)
-                if old is None or not guard.holds(old):
-                    raise LaneChanged(old) from refusal
-                emptied = not emptied
-            else:
-                return
+        self._removals.take_out(queue, messages, guard=guard, alongside=alongside)
 
     def removal(self, queue: Queue, message: Message, *, guard: Guard) -> list[Operation]:
         """See `Shape`."""
-        release = self._release([message], guard=guard, emptied=message.pending == 1)
-        return [release, *self._taken(queue, message)]
+        return self._removals.removal(queue, message, guard=guard)
 
     def removal_behind(self, queue: Queue, message: Message, *, seen: str) -> list[Operation]:
         """What removes a message that waits behind one in flight; refused first when the lane has changed."""
-        skip = self._state.update_operation(
-            message.lane.pk,
-            message.lane.sk,
-            "ADD #pending :less REMOVE #next_rank",
-            values={"less": -1, "seen": seen},
-            condition="#rank = :seen",
-        )
-        return [skip, *self._taken(queue, message)]
-
-    def _taken(self, queue: Queue, message: Message) -> list[Operation]:
-        source = keys.lane_source(queue.queue_id, lane=message.lane.sk)
-        position = Position(message.n, message.message_id)
-        operations = [self._edges.delete_operation(source, position, must_exist=True)]
-        if message.primary is not None:
-            operations.append(
-                self._keys.release_operation(queue.queue_id, message.primary, message_id=message.message_id)
-            )
-        return operations
+        return self._removals.removal_behind(queue, message, seen=seen)
 
     def _announce(self, lane: Lane, message_id: str, *, now: int) -> int:
         row = self._state.update(
@@ -235,26 +190,6 @@ class Shared:
                 )
         except ConditionFailed:
             return
-
-    def _release(self, messages: Sequence[Message], *, guard: Guard, emptied: bool) -> Operation:
-        """The part of a removal that concerns the lane's row: it goes, or takes the rank of what follows."""
-        lane, last = messages[0].lane, messages[-1]
-        values: Row = {**guard.values, "count": len(messages)}
-        if emptied:
-            condition = f"{guard.condition} AND #pending <= :count"
-            return self._state.delete_operation(lane.pk, lane.sk, condition=condition, values=values)
-        values["less"] = -len(messages)
-        following = "if_not_exists(#next_rank, :next)" if last.following is None else ":next"
-        # What follows is not known when it came later: then it is as old as this moment, under a name of its own.
-        unknown = ranks.ready(self._clock(), message_id=secrets.token_hex(8)).text()
-        values["next"] = last.following or unknown
-        return self._state.update_operation(
-            lane.pk,
-            lane.sk,
-            f"SET #rank = {following} {_HEAD}, #next_rank ADD #pending :less",
-            values=values,
-            condition=f"{guard.condition} AND #pending > :count",
-        )
 
 
 def _message(lane: Lane, edge: Edge, deliveries: int, following: str | None) -> Message:
