@@ -37,6 +37,11 @@ def field(payload: Mapping[str, Any], *, path: str) -> Any:
     return None if found is _ABSENT else found
 
 
+def present(payload: Mapping[str, Any], *, path: str) -> bool:
+    """Whether there is a value at a path, null included."""
+    return _find(payload, path.split(".")) is not _ABSENT
+
+
 def digest(values: Sequence[Any]) -> str:
     """The identity of key values: SHA-256 over their canonical JSON array, as 64 hexadecimal digits."""
     return hashlib.sha256(canonical(values)).hexdigest()

@@ -1,0 +1,1 @@
+"""Time series: points folded into clock-aligned buckets, and the buckets read back."""
