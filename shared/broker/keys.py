@@ -35,6 +35,9 @@ State (hash `pk`, range `sk`)
 | idempotency#{scope} | attempt, Powertools' own  | answers to repeated requests, 24 hours |
 | doomed#{shard}      | {queue}                   | a deleted queue whose messages are still to be removed |
 | purged#{shard}      | {queue}                   | a queue that is still to be emptied of what it held at a moment |
+| series#{queue}#{n}  | {series}                  | a series: its sealed key; under max_buckets, how many buckets |
+| buckets#{queue}#{series} | {start}              | a bucket of it, see broker.series.rows |
+| once#{queue}#{message} | point                  | points counted under an Idempotency-Key, 25 hours |
 
 Bucket
 
@@ -199,6 +202,43 @@ def payload_blob(queue_id: str, *, record_id: str) -> str:
 def payload_blobs(queue_id: str) -> str:
     """What the object keys of a queue's big payloads begin with."""
     return f"payload/{queue_id}/"
+
+
+_YEAR_ONE = -62_135_596_800
+"""The first second of the year 1, since the epoch."""
+
+
+def series(queue_id: str, *, partition: int) -> str:
+    """The hash key of one partition of a time series queue's series."""
+    return f"series#{queue_id}#{partition}"
+
+
+def buckets(queue_id: str, *, series_id: str) -> str:
+    """The hash key of the buckets of a series."""
+    return f"buckets#{queue_id}#{series_id}"
+
+
+def bucket(start: int) -> str:
+    """The range key of the bucket that starts at a moment, whole seconds given in milliseconds, from the year 1 on."""
+    return f"{start // 1000 - _YEAR_ONE:012d}"
+
+
+def bucket_start(sk: str) -> int:
+    """Back from the range key."""
+    return (int(sk) + _YEAR_ONE) * 1000
+
+
+def once(queue_id: str, message_id: str) -> str:
+    """The hash key under which is noted that the points of one request and bucket were counted."""
+    return f"once#{queue_id}#{message_id}"
+
+
+ONCE: Final = "point"
+
+
+def spread(text: str, *, over: int) -> int:
+    """Which of `over` partitions a text belongs to."""
+    return xxhash.xxh32_intdigest(text.encode()) % over
 
 
 def _shard(queue_id: str) -> int:

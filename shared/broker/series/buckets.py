@@ -1,0 +1,197 @@
+"""Points into buckets: one conditional write each where what is known of the bucket still holds.
+
+A bucket that this process has written is remembered; one it has not is taken for new. Where that turns out wrong, the
+failed write shows the row, and the next one goes by it. What a write leaves alone stays right, so each failure rules
+out one more cause: the first write of a process to a bucket may fail once, later ones only when others overtake them.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+
+from broker import keys
+from broker.errors import BucketEvicted
+from broker.ids import Clock
+from broker.queues.queue import Queue, settings_of
+from broker.queues.settings import TimeSeriesSettings
+from broker.series import rows
+from broker.series.candle import Candle
+from broker.series.grid import Grid
+from broker.series.key import SeriesKey
+from broker.series.marks import Mark, Marks
+from broker.series.register import Register, Series, series_of
+from broker.series.retention import Retention, Standing
+from edge import ConditionFailed, EdgeError, EdgeUnavailable, Operation, Row, StateTable, TransactionRefused
+
+_ATTEMPTS = 300
+_REMEMBERED = 16_384
+_FORGOTTEN_MOST = 5
+_ONCE_SECONDS = 25 * 3600
+
+
+class _Counted(Exception):
+    """These points were counted by an earlier attempt at the same request."""
+
+
+class Buckets:
+    """Takes points into buckets."""
+
+    def __init__(self, *, state: StateTable, register: Register, retention: Retention, clock: Clock) -> None:
+        self._state = state
+        self._register = register
+        self._retention = retention
+        self._clock = clock
+        self._marks = Marks(clock)
+        self._lock = threading.Lock()
+        self._seen: OrderedDict[tuple[str, str], Row] = OrderedDict()
+
+    def take(
+        self, queue: Queue, key: SeriesKey, *, start: int, folded: Mapping[int, Candle], once: str | None = None
+    ) -> None:
+        """Count points, once and for good when this returns.
+
+        Args:
+            queue: The queue.
+            key: The key of the series.
+            start: The start of the bucket.
+            folded: What the points amount to, by the index of the field.
+            once: A message id that is the same in every attempt at a request with an Idempotency-Key: the points are
+                counted once for all of them, at the price of a transaction. None where each call is another request.
+
+        Raises:
+            BucketEvicted: The bucket is older than what the series keeps.
+            EdgeUnavailable: Storage did not answer. With `maybe_done` the points may have been counted.
+        """
+        settings = settings_of(queue, TimeSeriesSettings)
+        visible_from = self._visible_from(settings)
+        if visible_from is not None and start < visible_from:
+            raise BucketEvicted("The point is older than max_message_age_seconds keeps.")
+        series = series_of(queue, key)
+        bucket = (series.buckets, keys.bucket(start))
+        marker = self._marker(queue, once)
+        seen = self._remembered(bucket)
+        if seen is None and settings.max_buckets is not None:
+            seen = self._state.get(*bucket)
+        with self._marks.lend() as mark:
+            for _ in range(_ATTEMPTS):
+                try:
+                    if seen is not None:
+                        self._remember(bucket, self._add(bucket, seen, folded, mark=mark, marker=marker))
+                        return
+                    self._register.enter(queue, key)
+                    made = self._make(queue, series, start, folded, mark=mark, marker=marker)
+                    if isinstance(made, Standing):
+                        seen = made.row
+                        continue
+                    self._remember(bucket, made)
+                except ConditionFailed as failure:
+                    seen = dict(failure.old) if failure.old else None
+                except _Counted:
+                    return
+                else:
+                    break
+            else:
+                raise EdgeUnavailable("others are changing the bucket all the time", throttled=True)
+        if visible_from is not None:
+            self._drop_older(series, than=visible_from)
+
+    def _add(
+        self,
+        bucket: tuple[str, str],
+        seen: Row,
+        folded: Mapping[int, Candle],
+        *,
+        mark: Mark,
+        marker: list[Operation],
+    ) -> Row:
+        old = {name: number for name, number in rows.marks(seen).items() if name != mark.name}
+        forgotten = self._marks.forgettable(old, most=_FORGOTTEN_MOST)
+        change = rows.addition(folded, seen=seen, mark=mark, forgotten=forgotten)
+        if marker:
+            self._together(bucket, change, [], marker)
+            return {**seen, **change.assigned}
+        return self._alone(bucket, change, mark)
+
+    def _make(
+        self,
+        queue: Queue,
+        series: Series,
+        start: int,
+        folded: Mapping[int, Candle],
+        *,
+        mark: Mark,
+        marker: list[Operation],
+    ) -> Row | Standing:
+        most = settings_of(queue, TimeSeriesSettings).max_buckets
+        bucket = (series.buckets, keys.bucket(start))
+        change = rows.creation(folded, made_at=self._clock(), mark=mark)
+        if most is None and not marker:
+            return self._alone(bucket, change, mark)
+        room = [] if most is None else self._retention.make_room(queue, series, start=start, most=most)
+        if isinstance(room, Standing):
+            return room
+        self._together(bucket, change, room, marker)
+        return {"pk": bucket[0], "sk": bucket[1], **change.assigned}
+
+    def _alone(self, bucket: tuple[str, str], change: rows.Change, mark: Mark) -> Row:
+        return self._state.update(
+            *bucket,
+            change.expression,
+            values=change.values,
+            condition=change.condition,
+            done_if={mark.name: mark.number},
+        )
+
+    def _together(
+        self, bucket: tuple[str, str], change: rows.Change, room: list[Operation], marker: list[Operation]
+    ) -> None:
+        operation = self._state.update_operation(
+            *bucket, change.expression, values=change.values, condition=change.condition
+        )
+        try:
+            self._state.transact([operation, *room, *marker])
+        except TransactionRefused as refused:
+            if marker and refused.failures[-1] is not None:
+                raise _Counted from refused
+            raise (refused.failures[0] or ConditionFailed()) from refused
+
+    def _marker(self, queue: Queue, once: str | None) -> list[Operation]:
+        if once is None:
+            return []
+        row: Row = {
+            "pk": keys.once(queue.queue_id, once),
+            "sk": keys.ONCE,
+            "ttl": self._clock() // 1000 + _ONCE_SECONDS,
+        }
+        return [self._state.put_operation(row, condition="attribute_not_exists(#pk)")]
+
+    def _visible_from(self, settings: TimeSeriesSettings) -> int | None:
+        return visible_from(settings, now=self._clock())
+
+    def _drop_older(self, series: Series, *, than: int) -> None:
+        try:
+            self._retention.drop_older(series, than=than)
+        except EdgeError:
+            return  # they are out of sight all the same, and the next new bucket will try again
+
+    def _remembered(self, bucket: tuple[str, str]) -> Row | None:
+        with self._lock:
+            row = self._seen.get(bucket)
+            if row is not None:
+                self._seen.move_to_end(bucket)
+            return row
+
+    def _remember(self, bucket: tuple[str, str], row: Row) -> None:
+        with self._lock:
+            self._seen[bucket] = row
+            self._seen.move_to_end(bucket)
+            while len(self._seen) > _REMEMBERED:
+                self._seen.popitem(last=False)
+
+
+def visible_from(settings: TimeSeriesSettings, *, now: int) -> int | None:
+    """The start of the first bucket that is not too old to be seen; None where there is no limit."""
+    if settings.max_message_age_seconds is None:
+        return None
+    grid = Grid(settings.interval_seconds)
+    return max(grid.floor(now - settings.max_message_age_seconds * 1000), grid.first)
