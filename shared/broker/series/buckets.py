@@ -24,9 +24,10 @@ from broker.series.retention import Retention, Standing
 from edge import ConditionFailed, EdgeError, EdgeUnavailable, Operation, Row, StateTable, TransactionRefused
 
 _ATTEMPTS = 300
-_REMEMBERED = 16_384
+_REMEMBERED = 4096
 _FORGOTTEN_MOST = 5
 _ONCE_SECONDS = 25 * 3600
+_ABSENT = "attribute_not_exists(#pk)"
 
 
 class _Counted(Exception):
@@ -107,10 +108,19 @@ class Buckets:
         old = {name: number for name, number in rows.marks(seen).items() if name != mark.name}
         forgotten = self._marks.forgettable(old, most=_FORGOTTEN_MOST)
         change = rows.addition(folded, seen=seen, mark=mark, forgotten=forgotten)
-        if marker:
-            self._together(bucket, change, [], marker)
-            return {**seen, **change.assigned}
-        return self._alone(bucket, change, mark)
+        if not marker:
+            return self._state.update(
+                *bucket,
+                change.expression,
+                values=change.values,
+                condition=change.condition,
+                done_if={mark.name: mark.number},
+            )
+        update = self._state.update_operation(
+            *bucket, change.expression, values=change.values, condition=change.condition
+        )
+        self._together(update, *marker, marked=True)
+        return {**seen, **change.assigned}
 
     def _make(
         self,
@@ -124,34 +134,29 @@ class Buckets:
     ) -> Row | Standing:
         most = settings_of(queue, TimeSeriesSettings).max_buckets
         bucket = (series.buckets, keys.bucket(start))
-        change = rows.creation(folded, made_at=self._clock(), mark=mark)
+        row = rows.creation(folded, bucket=bucket, made_at=self._clock(), mark=mark)
         if most is None and not marker:
-            return self._alone(bucket, change, mark)
+            self._put(row, mark)
+            return row
         room = [] if most is None else self._retention.make_room(queue, series, start=start, most=most)
         if isinstance(room, Standing):
             return room
-        self._together(bucket, change, room, marker)
-        return {"pk": bucket[0], "sk": bucket[1], **change.assigned}
+        self._together(self._state.put_operation(row, condition=_ABSENT), *room, *marker, marked=bool(marker))
+        return row
 
-    def _alone(self, bucket: tuple[str, str], change: rows.Change, mark: Mark) -> Row:
-        return self._state.update(
-            *bucket,
-            change.expression,
-            values=change.values,
-            condition=change.condition,
-            done_if={mark.name: mark.number},
-        )
-
-    def _together(
-        self, bucket: tuple[str, str], change: rows.Change, room: list[Operation], marker: list[Operation]
-    ) -> None:
-        operation = self._state.update_operation(
-            *bucket, change.expression, values=change.values, condition=change.condition
-        )
+    def _put(self, row: Row, mark: Mark) -> None:
         try:
-            self._state.transact([operation, *room, *marker])
+            self._state.put(row, condition=_ABSENT)
+        except ConditionFailed as failure:
+            if not (failure.maybe_done and failure.old and failure.old.get(mark.name) == mark.number):
+                raise
+
+    def _together(self, bucket: Operation, *others: Operation, marked: bool) -> None:
+        """Write a bucket and what goes with it; with `marked` the last operation is the marker."""
+        try:
+            self._state.transact([bucket, *others])
         except TransactionRefused as refused:
-            if marker and refused.failures[-1] is not None:
+            if marked and refused.failures[-1] is not None:
                 raise _Counted from refused
             raise (refused.failures[0] or ConditionFailed()) from refused
 
@@ -163,7 +168,7 @@ class Buckets:
             "sk": keys.ONCE,
             "ttl": self._clock() // 1000 + _ONCE_SECONDS,
         }
-        return [self._state.put_operation(row, condition="attribute_not_exists(#pk)")]
+        return [self._state.put_operation(row, condition=_ABSENT)]
 
     def _visible_from(self, settings: TimeSeriesSettings) -> int | None:
         return visible_from(settings, now=self._clock())

@@ -25,7 +25,7 @@ COUNTED_MOST = 10_000
 """Buckets, and series, up to which stats count."""
 
 _STOP_SECONDS = 3.0
-_LIMBS_MOST = 120
+_LIMBS_MOST = 80
 """Parts of sums in one write: an expression of DynamoDB's has at most 4 KB."""
 
 

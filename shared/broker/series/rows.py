@@ -52,12 +52,12 @@ def candles(row: Mapping[str, Value], *, fields: int) -> dict[int, Candle]:
     return {index: _candle(row, index) for index in range(fields) if f"n{index}" in row}
 
 
-def creation(folded: Mapping[int, Candle], *, made_at: int, mark: Mark) -> Change:
-    """The change that makes a bucket which is not there."""
-    assign: Row = {"made_at": made_at, mark.name: mark.number}
+def creation(folded: Mapping[int, Candle], *, bucket: tuple[str, str], made_at: int, mark: Mark) -> Row:
+    """The row of a bucket which is not there."""
+    row: Row = {"pk": bucket[0], "sk": bucket[1], "made_at": made_at, mark.name: mark.number}
     for index, candle in folded.items():
-        assign |= {**_edges(index, candle), **_sums(index, candle)}
-    return _change(assign, {}, (), ["attribute_not_exists(#pk)"], {})
+        row |= {**_edges(index, candle), **_sums(index, candle)}
+    return row
 
 
 def addition(folded: Mapping[int, Candle], *, seen: Row, mark: Mark, forgotten: Mapping[str, Value]) -> Change:

@@ -114,6 +114,10 @@ def publishes(kind: QueueType) -> Publishes:
         from broker.wiring import streams
 
         return streams.publishing()
+    if kind == "time_series":
+        from broker.wiring import series
+
+        return series.time_series()
     raise WrongQueueType(f"Nothing can be published to a {kind} queue.")
 
 
@@ -140,6 +144,10 @@ def keeps(kind: QueueType) -> Keeps:
         from broker.wiring import streams
 
         return streams.keeping()
+    if kind == "time_series":
+        from broker.wiring import series
+
+        return series.time_series()
     raise WrongQueueType(f"Queues of type {kind} cannot be kept.")
 
 
