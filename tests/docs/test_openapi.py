@@ -28,8 +28,6 @@ UNDESCRIBED = {
     "route_not_found",  # the answer where there is no route to describe
     "resync_required",  # of items
     "precondition_failed",  # of items
-    "point_invalid",  # of time series
-    "bucket_evicted",  # of time series
     "key_not_found",  # of enrichment
     "foreign_key_missing",  # of enrichment
     "encoding_not_preserved",  # of documents
