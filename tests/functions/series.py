@@ -33,7 +33,8 @@ class SeriesClient(QueueClient):
 
     def pages(self, **query: Any) -> list[list[Any]]:
         """The buckets of all pages."""
-        pages, token = [], {}
+        pages: list[list[Any]] = []
+        token: dict[str, str] = {}
         while True:
             page = self.range(**query, **token)
             pages.append(page["buckets"])
