@@ -86,7 +86,7 @@ class Buckets:
                         continue
                     self._remember(bucket, made)
                 except ConditionFailed as failure:
-                    seen = dict(failure.old) if failure.old else None
+                    seen = dict(failure.old) if failure.old else self._state.get(*bucket)
                 except _Counted:
                     return
                 else:
