@@ -52,11 +52,17 @@ def canonical(values: Sequence[Any]) -> bytes:
     return b"[" + b",".join(_canonical(value) for value in values) + b"]"
 
 
+def number_text(value: int | Number) -> str:
+    """A number's exact value as sign, digits without outer zeros and a power of ten, such as `-12e-1`; zero is `0`.
+
+    Raises:
+        KeyFieldInvalid: Its exponent has thousands of digits.
+    """
+    return _shortest(value.text if isinstance(value, Number) else str(value))
+
+
 def _canonical(value: Any) -> bytes:
-    if isinstance(value, (bool, str)):
-        return dumps(value)
-    text = value.text if isinstance(value, Number) else str(value)
-    return _shortest(text).encode("ascii")
+    return dumps(value) if isinstance(value, (bool, str)) else number_text(value).encode("ascii")
 
 
 def _shortest(text: str) -> str:

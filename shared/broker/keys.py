@@ -28,6 +28,8 @@ State (hash `pk`, range `sk`)
 | queue#{queue}       | consumer#{client}         | a consumer of a to-many queue: positions, and the run it holds |
 | stream#{queue}#{partition} | tail                 | the numbers given out, and up to where messages have left |
 | dead#{queue}        | {entry}                   | when a dead letter failed, which leads to its edge |
+| queue#{queue}       | oldest#{shard}            | the rank below which a shard of items holds none that lives |
+| items#{queue}#{shard} | {key hash}              | a key_value item, or its tombstone |
 | registry#{shard}    | {queue}                   | the same, for scheduled functions |
 | tenant#{tenant}     | freed#{range key}         | until when a deleted queue's name may be remembered |
 | client#{client}     | client                    | a client as authentication needs it: tenant, hash, permissions |
@@ -192,6 +194,21 @@ def redriven(queue_id: str, *, client_id: str) -> str:
 def consumer(client_id: str) -> str:
     """The range key of a consumer under its queue."""
     return f"{CONSUMERS_PREFIX}{client_id}"
+
+
+def items(queue_id: str, *, shard: int) -> str:
+    """The hash key of one shard of a key_value queue; its range keys are the hashes of the items' keys."""
+    return f"items#{queue_id}#{shard}"
+
+
+def item_shard(digest: str, *, partitions: int) -> int:
+    """The shard of an item, by the hash of its key."""
+    return xxhash.xxh32_intdigest(digest.encode()) % partitions
+
+
+def oldest(shard: int) -> str:
+    """The range key under a queue of where its oldest items are looked for."""
+    return f"oldest#{shard}"
 
 
 def payload_blob(queue_id: str, *, record_id: str) -> str:

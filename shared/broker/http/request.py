@@ -49,17 +49,18 @@ class Request:
 
     @functools.cached_property
     def path(self) -> dict[str, str]:
-        """The parameters in the path, decoded once.
+        """The parameters in the path, decoded once, whether the gateway hands over the raw path decoded or as it came.
 
         Raises:
             ValidationFailed: One is not percent-encoded UTF-8.
         """
         template = self.route.partition(" ")[2].split("/")
         parts = _raw_path(self.event).split("/")
+        given = {name: str(value) for name, value in (self.event.get("pathParameters") or {}).items()}
         if len(parts) != len(template):
-            return {name: str(value) for name, value in (self.event.get("pathParameters") or {}).items()}
+            return given
         named = {name[1:-1]: part for name, part in zip(template, parts, strict=True) if name.startswith("{")}
-        return {name: _decode(part, field=name) for name, part in named.items()}
+        return {name: _decode(part, given=given.get(name), field=name) for name, part in named.items()}
 
     @functools.cached_property
     def body(self) -> bytes:
@@ -175,7 +176,10 @@ def _raw_path(event: Mapping[str, Any]) -> str:
     return path.removeprefix(f"/{stage}") if stage != "$default" and path.startswith(f"/{stage}/") else path
 
 
-def _decode(part: str, *, field: str) -> str:
+def _decode(part: str, *, given: str | None, field: str) -> str:
+    """One parameter from its part of the raw path and from the gateway's own decoding, which says what the part is."""
+    if part == given:
+        return part
     try:
         return unquote(part, errors="strict")
     except UnicodeDecodeError as error:

@@ -118,6 +118,10 @@ def publishes(kind: QueueType) -> Publishes:
         from broker.wiring import series
 
         return series.time_series()
+    if kind == "key_value":
+        from broker.wiring import items
+
+        return items.kind()
     raise WrongQueueType(f"Nothing can be published to a {kind} queue.")
 
 
@@ -148,6 +152,10 @@ def keeps(kind: QueueType) -> Keeps:
         from broker.wiring import series
 
         return series.time_series()
+    if kind == "key_value":
+        from broker.wiring import items
+
+        return items.kind()
     raise WrongQueueType(f"Queues of type {kind} cannot be kept.")
 
 

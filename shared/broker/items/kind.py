@@ -1,0 +1,131 @@
+"""key_value as a type of queue: publishing, and what every type has."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from broker.errors import BrokerError, Throttled, Unavailable
+from broker.errors import PartitionFull as BrokerPartitionFull
+from broker.ids import Clock, Ids
+from broker.items.fresh import Fresh
+from broker.items.rows import Place, rank_text
+from broker.items.store import ItemStore
+from broker.items.writing import ItemWriter, fresh_item, place_of
+from broker.jsontext import Raw
+from broker.queues.depth import Depth
+from broker.queues.kinds import Payload, Published
+from broker.queues.queue import Queue, cutoff_of
+from edge import EdgeUnavailable, PartitionFull, remaining_seconds
+from edge.threads import side_by_side
+
+_STOP_SECONDS = 5.0
+
+
+class KeyValue:
+    """Implements `Publishes` and `Keeps` of `broker.queues.kinds`.
+
+    Args:
+        store: The rows.
+        writer: What stores items.
+        depth: The counters.
+        arrived: Told of every stored item, by queue and hash of its key, for what waits for it. It does not raise.
+        clock: The time.
+    """
+
+    def __init__(
+        self,
+        *,
+        store: ItemStore,
+        writer: ItemWriter,
+        depth: Depth,
+        arrived: Callable[[Queue, str], None],
+        clock: Clock,
+    ) -> None:
+        self._store = store
+        self._writer = writer
+        self._depth = depth
+        self._arrived = arrived
+        self._clock = clock
+
+    def publish(self, queue: Queue, payload: Payload, *, ids: Ids, if_match: str | None) -> Published:
+        """Store an item; see `ItemWriter.publish` for what refuses it."""
+        return self._publish(queue, fresh_item(queue, payload, version=ids()), if_match=if_match)
+
+    def publish_batch(self, queue: Queue, payloads: Sequence[Payload], *, ids: Ids) -> list[Published | BrokerError]:
+        """Store items side by side, those of one key in order; one outcome each."""
+        outcomes: dict[int, Published | BrokerError] = {}
+        by_key: dict[str, list[tuple[int, Fresh]]] = {}
+        for index, payload in enumerate(payloads):
+            version = ids()
+            try:
+                fresh = fresh_item(queue, payload, version=version)
+            except BrokerError as error:
+                outcomes[index] = error
+            else:
+                by_key.setdefault(fresh.digest, []).append((index, fresh))
+
+        def of_one_key(entries: list[tuple[int, Fresh]]) -> list[tuple[int, Published | BrokerError]]:
+            return [(index, self._outcome(queue, fresh)) for index, fresh in entries]
+
+        for done in side_by_side(of_one_key, list(by_key.values())):
+            outcomes.update(done)
+        return [outcomes[index] for index in range(len(payloads))]
+
+    def stats(self, queue: Queue) -> dict[str, Any]:
+        """`depth`, and the age of the item that has not changed for longest."""
+        now = self._clock()
+        place, cutoff = place_of(queue), cutoff_of(queue, now=now)
+        depth = self._depth.read(queue.queue_id) if cutoff is None else None
+        oldest = self._oldest_at(place, cutoff=cutoff)
+        return {
+            "depth": self._store.count(place, cutoff=cutoff) if depth is None else depth,
+            "oldest_message_age_seconds": None if oldest is None else max(0, now - oldest) // 1000,
+        }
+
+    def purge(self, queue: Queue, *, until: int) -> bool:
+        """Put tombstones in the place of what was published up to a moment, as far as time allows."""
+        return self._writer.purge(queue, until=until, goes_on=has_time)
+
+    def remove(self, queue_id: str, *, tenant_id: str, settings: dict[str, Any]) -> bool:
+        """Remove everything of a deleted queue, as far as time allows."""
+        if not self._store.remove(Place(tenant_id, queue_id, int(settings.get("partitions", 1)))):
+            return False
+        self._depth.forget(queue_id)
+        return True
+
+    def sweep(self, queue: Queue) -> int:
+        """What a schedule does for a queue: expire what is too old, and put its counter right."""
+        expired = self._writer.expire(queue, goes_on=has_time)
+        place = place_of(queue)
+        self._depth.repair(queue.queue_id, count=lambda: self._store.count(place))
+        return expired
+
+    def _publish(self, queue: Queue, fresh: Fresh, *, if_match: str | None) -> Published:
+        written = self._writer.publish(queue, fresh, if_match=if_match)
+        self._arrived(queue, fresh.digest)
+        members = {"key": Raw(fresh.key.decode()), "version": fresh.version}
+        return Published(fresh.version, "stored", written.at, created=written.created, members=members)
+
+    def _outcome(self, queue: Queue, fresh: Fresh) -> Published | BrokerError:
+        try:
+            return self._publish(queue, fresh, if_match=None)
+        except BrokerError as error:
+            return error
+        except EdgeUnavailable as error:
+            return Throttled() if error.throttled else Unavailable()
+        except PartitionFull:
+            return BrokerPartitionFull()
+
+    def _oldest_at(self, place: Place, *, cutoff: int | None) -> int | None:
+        through = rank_text(self._clock() * 2)
+
+        def one(shard: int) -> int | None:
+            rows = self._store.oldest(place, shard, through=through)
+            return next((stored.at for stored in rows if stored.lives(cutoff)), None)
+
+        found = [at for at in side_by_side(one, list(range(place.partitions))) if at is not None]
+        return min(found, default=None)
+
+
+def has_time() -> bool:
+    """Whether another step fits the time that is left."""
+    return remaining_seconds() > _STOP_SECONDS
