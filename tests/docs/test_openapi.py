@@ -26,8 +26,6 @@ OPERATIONS = {
 UNDESCRIBED = {
     "internal_error",  # a defect; a test that meets it has to fail
     "route_not_found",  # the answer where there is no route to describe
-    "resync_required",  # of items
-    "precondition_failed",  # of items
     "key_not_found",  # of enrichment
     "foreign_key_missing",  # of enrichment
     "encoding_not_preserved",  # of documents
