@@ -260,12 +260,13 @@ def test_a_deleted_queue_leaves_nothing(timed: Process, owner: Tenant, clock: Ma
     clock.advance(seconds=120)
     timed.run("queue_sweep")
     assert world.objects() == []
-    assert world.rows(world.state_table) == before
+    left = [row for row in world.rows(world.state_table) if not row["sk"]["S"].startswith("freed#")]
+    assert left == before
 
 
 @pytest.mark.parametrize("settings", [{}, {"on_duplicate": "replace"}, {"max_message_age_seconds": 60}], ids=repr)
-def test_what_publishing_costs(process: Process, tenant: Tenant, ledger: Ledger, settings: dict[str, Any]) -> None:
-    queue = ItemClient(process, tenant.key, "costs").create(**settings)
+def test_what_publishing_costs(timed: Process, owner: Tenant, ledger: Ledger, settings: dict[str, Any]) -> None:
+    queue = ItemClient(timed, owner.key, "costs").create(**settings)
     queue.put({"k": "warm"})
     with ledger.operation("publish") as cost:
         queue.put({"k": "a", "text": "x" * 500})
@@ -278,8 +279,8 @@ def test_what_publishing_costs(process: Process, tenant: Tenant, ledger: Ledger,
 
 
 @pytest.mark.parametrize("partitions", [1, 3])
-def test_what_reading_costs(process: Process, tenant: Tenant, ledger: Ledger, partitions: int) -> None:
-    queue = ItemClient(process, tenant.key, "costs").create(partitions=partitions)
+def test_what_reading_costs(timed: Process, owner: Tenant, ledger: Ledger, partitions: int) -> None:
+    queue = ItemClient(timed, owner.key, "costs").create(partitions=partitions)
     queue.publish_many(*({"k": n} for n in range(60)))
     queue.get(1)
     queue.page()
