@@ -83,6 +83,8 @@ def blob_keys(edges: Sequence[Edge]) -> list[str]:
 
 
 def weigh(edge: Edge) -> int:
-    """Bytes of a message's value."""
-    body = edge.attributes.get("body")
-    return len(body) - OVERHEAD if isinstance(body, bytes) else int(str(edge.attributes.get("size", 0)))
+    """Bytes of a message's value; nothing where the edge does not say."""
+    body, size = edge.attributes.get("body"), edge.attributes.get("size")
+    if isinstance(body, bytes):
+        return max(0, len(body) - OVERHEAD)
+    return size if isinstance(size, int) else 0

@@ -132,11 +132,11 @@ class EdgeTable:
         removed: list[Edge] = []
         if bounds is None:
             return Removed((), True)
-        for page in self._pages(bounds, attributes=("source", "seq", *keep)):
+        for page, more in self._pages(bounds, attributes=("source", "seq", *keep)):
             doomed = [edge for edge in page if only is None or only(edge.position)]
             self._delete_many(doomed)
             removed += doomed
-            if remaining_seconds() < _STOP_SECONDS:
+            if more and remaining_seconds() < _STOP_SECONDS:
                 return Removed(tuple(removed), False)
         return Removed(tuple(removed), True)
 
@@ -159,7 +159,7 @@ class EdgeTable:
         """Where the first `most` edges after `after`, up to and with `through`, stand, in order."""
         bounds = self._bounds(source, resume=after, through=through)
         found: list[Position] = []
-        for page in self._pages(bounds, attributes=("source", "seq"), limit=most) if bounds else ():
+        for page, _ in self._pages(bounds, attributes=("source", "seq"), limit=most) if bounds else ():
             found += [edge.position for edge in page]
             if most is not None and len(found) >= most:
                 return found[:most]
@@ -224,13 +224,13 @@ class EdgeTable:
         }
 
     def _read(self, bounds: dict[str, Any], *, first: int) -> Iterable[Edge]:
-        for page in self._pages(bounds, limit=first):
+        for page, _ in self._pages(bounds, limit=first):
             yield from page
 
     def _pages(
         self, bounds: dict[str, Any], *, attributes: Sequence[str] = (), limit: int | None = None
-    ) -> Iterable[list[Edge]]:
-        """Query page by page, each only when the caller asks for it; `limit` bounds the first."""
+    ) -> Iterable[tuple[list[Edge], bool]]:
+        """Query page by page, each only when asked for, and say whether one follows; `limit` bounds the first."""
         request = dict(bounds)
         if attributes:
             names = {f"#{name}": name for name in attributes}
@@ -240,7 +240,7 @@ class EdgeTable:
             request["Limit"] = limit
         while True:
             answer = self._retry.call(self._client.query, **request)
-            yield [read_edge(item) for item in answer["Items"]]
+            yield [read_edge(item) for item in answer["Items"]], "LastEvaluatedKey" in answer
             if "LastEvaluatedKey" not in answer:
                 return
             request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]

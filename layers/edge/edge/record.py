@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from edge.values import Value, decode_row
+from edge.values import KINDS, Value, decode_row
 
 SEQ_MIN, SEQ_MAX = -(2**63), 2**63 - 1
 
@@ -78,8 +78,11 @@ def edge_key(source: str, position: Position) -> dict[str, Any]:
 
 
 def read_edge(item: Mapping[str, Any]) -> Edge:
-    """An edge as it came from DynamoDB."""
-    row = decode_row(item)
+    """An edge as it came from DynamoDB.
+
+    Attributes of a kind that edges never hold are left out: one bad row must not hide the page that it is on.
+    """
+    row = decode_row({name: value for name, value in item.items() if not KINDS.isdisjoint(value)})
     source, text = str(row.pop("source")), str(row.pop("seq"))
     position = Position.parse(text)
     return Edge(source, position.seq, position.id, row)

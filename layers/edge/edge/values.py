@@ -10,6 +10,9 @@ from typing import Any, TypeAlias
 
 Value: TypeAlias = "str | int | Decimal | bytes | bool | list[Value] | dict[str, Value] | frozenset[str] | None"
 
+KINDS = frozenset({"S", "N", "B", "BOOL", "NULL", "L", "M", "SS"})
+"""The kinds of attributes that rows hold; DynamoDB has two more."""
+
 _NAME = re.compile(r"#([A-Za-z_][A-Za-z0-9_]*)")
 
 
