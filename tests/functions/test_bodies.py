@@ -123,6 +123,7 @@ def test_depth_and_constants_are_refused(process: Process, name: str, event: dic
         ("[" * 100_000, "payload_too_deep"),
         ('{"name":NaN}', "malformed_json"),
         ('{"name":-Infinity}', "malformed_json"),
+        ('{"name":"x","name":"x"}', "malformed_json"),
         ('{"name":' + "9" * 5000 + "}", "validation_failed"),
         ('{"name":1e400}', "validation_failed"),
         ('{"\\ud800":1}', "validation_failed"),
@@ -142,7 +143,7 @@ def test_where_no_body_is_read_none_does_harm(process: Process, tenant: Tenant, 
         assert reply.status == 200
 
 
-@pytest.mark.parametrize("body", ["{}", '{"name":"x","extra":1}', '{"name":"x","name":1}'])
+@pytest.mark.parametrize("body", ["{}", '{"name":"x","extra":1}', '{"Name":"x"}'])
 def test_a_tenant_needs_a_name_and_nothing_else(process: Process, platform_key: str, body: str) -> None:
     assert process.call("tenant_create", key=platform_key, body=body).problem == (400, "validation_failed")
 

@@ -207,7 +207,6 @@ BAD_QUERIES = {
     "until=9223372036854775808": "until",
     "ofset=1": "ofset",
     "Offset=1": "Offset",
-    "=1": "",
     "cursor=%ff": "query",
 }
 
