@@ -235,6 +235,9 @@ def request_event(
         event |= {"body": base64.b64encode(body).decode(), "isBase64Encoded": True}
     elif body is not _UNCHANGED:
         event["body"] = body if isinstance(body, str) else json.dumps(body)
+    if body is not _UNCHANGED and "content-length" not in (headers or {}):
+        length = len(body) if isinstance(body, bytes) else len(event["body"].encode("utf-8", "surrogatepass"))
+        event["headers"]["content-length"] = str(length)
     return event
 
 

@@ -52,6 +52,11 @@ def moment(ulid: str) -> int:
     return ULID.from_str(ulid).milliseconds
 
 
+def smallest(at: int) -> str:
+    """The smallest id of a moment, in milliseconds since the epoch."""
+    return _text(at << _RANDOM_BITS)
+
+
 def is_ulid(text: str) -> bool:
     """Whether the text is an id as this module writes them."""
     try:

@@ -1,4 +1,4 @@
-"""Every key of both tables and the bucket is made here.
+"""Every key of both tables and the bucket is made here; those of documents in `broker.documents.keys`.
 
 Edges (hash `source`, range `seq` = `{seq + 2^63:020d}#{id}`)
 

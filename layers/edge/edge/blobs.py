@@ -11,6 +11,7 @@ from edge.threads import side_by_side
 
 DELETE_BATCH = 1000
 _STOP_SECONDS = 2.0
+LIST_PAGE = 1000
 
 
 class BlobStore:
@@ -58,6 +59,16 @@ class BlobStore:
             return None
 
         return side_by_side(put, objects)
+
+    def listed(self, prefix: str, *, after: str = "", limit: int = LIST_PAGE) -> list[tuple[str, int]]:
+        """Objects whose keys begin with `prefix` and come after `after`, in order: key, and when it was stored.
+
+        At most `limit` of them, 1 to 1000; none are left when there are fewer. Moments are epoch milliseconds.
+        """
+        answer = self._retry.call(
+            self.client.list_objects_v2, Bucket=self._bucket, Prefix=prefix, StartAfter=after, MaxKeys=limit
+        )
+        return [(entry["Key"], round(entry["LastModified"].timestamp() * 1000)) for entry in answer.get("Contents", ())]
 
     def delete(self, keys: Sequence[str]) -> None:
         """Remove objects; ones that are not there are no error."""

@@ -20,18 +20,20 @@ class Answer:
         status: The HTTP status.
         body: The bytes of the body; None for none.
         headers: Names in lower case.
+        binary: The body is bytes of any kind, and goes as base64 so that they arrive as they are.
     """
 
     status: int
     body: bytes | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
+    binary: bool = False
 
     def event(self, *, request_id: str) -> dict[str, Any]:
         """As a Lambda function answers API Gateway, payload version 2.0."""
         headers = {**self.headers, "x-request-id": request_id}
         if self.body is None:
             return {"statusCode": self.status, "headers": headers}
-        if len(self.body) <= PLAIN_MOST:
+        if len(self.body) <= PLAIN_MOST and not self.binary:
             return {"statusCode": self.status, "headers": headers, "body": self.body.decode(), "isBase64Encoded": False}
         encoded = base64.b64encode(self.body).decode("ascii")
         return {"statusCode": self.status, "headers": headers, "body": encoded, "isBase64Encoded": True}

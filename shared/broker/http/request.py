@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 from broker import jsontext
 from broker.bodies import validation_failed
 from broker.caller import Caller
-from broker.errors import MalformedJson, NotFound, PayloadTooLarge, ValidationFailed
+from broker.errors import EncodingNotPreserved, MalformedJson, NotFound, PayloadTooLarge, ValidationFailed
 from broker.ids import Ids, is_ulid
 from broker.listing import PageRequest
 
@@ -73,6 +73,19 @@ class Request:
         body = read_body(self.event)
         if len(body) > BODY_MOST:
             raise PayloadTooLarge(f"The body is over {BODY_MOST} bytes.")
+        return body
+
+    @functools.cached_property
+    def exact_body(self) -> bytes:
+        """The body, made sure to be what was sent: the gateway hands text on as text, and replaces what is not UTF-8.
+
+        Raises:
+            EncodingNotPreserved: Its length is not the one it had, or it holds replacements and had no length.
+        """
+        body, length = self.body, self.headers.get("content-length")
+        replaced = length is None and not self.event.get("isBase64Encoded") and "\ufffd".encode() in body
+        if replaced or (length is not None and length.strip() != str(len(body))):
+            raise EncodingNotPreserved
         return body
 
     def json(self, model: type[M], *, optional: bool = False) -> M:

@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from broker import keys
 from broker.ids import Clock
-from edge import ConditionFailed, EdgeUnavailable, Row, StateTable, Value
+from edge import ConditionFailed, EdgeUnavailable, Operation, Row, StateTable, Value
 
 LONGEST_CALL_SECONDS = 55
 """No function lives longer: whatever it reserved or removed before that is stored, released, or lost."""
@@ -57,6 +57,26 @@ class Depth:
         if amount:
             with suppress(ConditionFailed, EdgeUnavailable):
                 self._add(queue_id, -amount, "#released", condition="attribute_exists(#count)", values={})
+
+    def operation(self, queue_id: str, *, amount: int, limit: int | None = None) -> Operation:
+        """The change of a counter as part of a transaction with what is stored or removed, so that nothing drifts.
+
+        It is refused while nothing has been counted yet (`begin`), and where the counter would pass the limit.
+        """
+        total = "#reserved" if amount > 0 else "#released"
+        room = "attribute_exists(#count)" if limit is None else "#count <= :room"
+        return self._state.update_operation(
+            keys.queue(queue_id),
+            keys.DEPTH,
+            f"ADD #count :amount, {total} :moved",
+            values={"amount": amount, "moved": abs(amount), **({} if limit is None else {"room": limit - amount})},
+            condition=room,
+        )
+
+    def begin(self, queue_id: str, *, count: Callable[[], int]) -> None:
+        """Begin to count, from what is stored now, if nobody has."""
+        if self.read(queue_id) is None:
+            self._begin(queue_id, count())
 
     def read(self, queue_id: str) -> int | None:
         """The counter, None when nothing is counted."""

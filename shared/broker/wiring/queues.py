@@ -16,7 +16,7 @@ from broker.queues.primarykeys import PrimaryKeys
 from broker.queues.queue import Queue
 from broker.queues.registry import Registry
 from broker.queues.service import QueueService
-from broker.queues.settings import SETTINGS, TO_MANY, QueueSettings, QueueType
+from broker.queues.settings import DOCUMENTS, SETTINGS, TO_MANY, QueueSettings, QueueType
 from broker.queues.sweep import Sweep
 from edge import Row
 
@@ -156,6 +156,10 @@ def keeps(kind: QueueType) -> Keeps:
         from broker.wiring import items
 
         return items.kind()
+    if kind in DOCUMENTS:
+        from broker.wiring import documents
+
+        return documents.keep()
     raise WrongQueueType(f"Queues of type {kind} cannot be kept.")
 
 
