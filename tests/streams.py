@@ -87,7 +87,7 @@ class Node:
         self.edges = EdgeTable(self.world.edges_table, client=dynamodb, retry=retry)
         self.blobs = BlobStore(self.world.bucket, client=self.world.client("s3"), retry=retry)
         self.ids = MonotonicIds(self.clock)
-        stored = {"state": self.state, "edges": self.edges}
+        stored: dict[str, Any] = {"state": self.state, "edges": self.edges}
         vault = Vault(OneKey())
         contents = Contents(vault=vault, blobs=self.blobs)
         self.letters = DeadLetters(**stored, contents=contents, vault=vault, tokens=Tokens(vault))

@@ -1,11 +1,10 @@
 """To-many queues as `broker.queues` knows them: consume, settle, redrive."""
 
-import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from broker import jsontext
 from broker.caller import Caller
-from broker.errors import BrokerError, Conflict, LeaseExpired, LeaseLost, NotFound, Unavailable, ValidationFailed
+from broker.errors import BrokerError, Conflict, LeaseExpired, LeaseLost, NotFound, ValidationFailed
 from broker.ids import Ids, is_ulid
 from broker.queues.contents import Content, Contents
 from broker.queues.kinds import Payload, Published
@@ -25,7 +24,7 @@ from broker.streams.draft import make_draft
 from broker.streams.publishing import Publishing
 from broker.streams.redriven import Redriven
 from broker.streams.settling import Settling
-from edge import EdgeUnavailable, Operation, TransactionRefused
+from edge import Operation, TransactionRefused
 
 _STATUS: dict[type[BrokerError], int] = {NotFound: 404, Conflict: 409, LeaseLost: 409, LeaseExpired: 410}
 
@@ -73,14 +72,9 @@ class Streams:
     def settle(self, queue: Queue, request: SettleRequest, *, caller: Caller) -> list[SettleResult]:
         """Many acks and nacks, one result each, acks first."""
         client_id = _consumer(request.client_id, caller)
-        results: list[SettleResult] = []
-        for ack in request.acks:
-            with _settling(ack.message_id, results):
-                self._settling.ack(queue, ack.message_id, ack.lease_id, client_id=client_id)
-        for nack in request.nacks:
-            with _settling(nack.message_id, results):
-                self._settling.nack(queue, nack.message_id, nack, nack.lease_id, client_id=client_id)
-        return results
+        outcomes = self._settling.settle(queue, request, client_id=client_id)
+        entries = [*request.acks, *request.nacks]
+        return [_result(entry.message_id, error) for entry, error in zip(entries, outcomes, strict=True)]
 
     def redrive(
         self,
@@ -118,14 +112,7 @@ def _consumer(client_id: str | None, caller: Caller) -> str:
     return client_id or caller.client_id
 
 
-@contextlib.contextmanager
-def _settling(message_id: str, results: list[SettleResult]) -> Iterator[None]:
-    """Note what becomes of one entry of a settle."""
-    try:
-        yield
-    except BrokerError as error:
-        results.append({"message_id": message_id, "status": _STATUS[type(error)], "code": error.code})
-    except EdgeUnavailable:
-        results.append({"message_id": message_id, "status": 503, "code": Unavailable.code})
-    else:
-        results.append({"message_id": message_id, "status": 200})
+def _result(message_id: str, error: BrokerError | None) -> SettleResult:
+    if error is None:
+        return {"message_id": message_id, "status": 200}
+    return {"message_id": message_id, "status": _STATUS.get(type(error), 503), "code": error.code}

@@ -135,12 +135,15 @@ class Tails:
 
         Returns False when the floor is not `start` any more, and nothing was done.
         """
+        values: Row = {"end": end, "less": -messages}
+        if start:
+            values["start"] = start
         try:
             self._update(
                 queue_id,
                 partition,
                 "SET #floor = :end ADD #held :less",
-                values={"end": end, "less": -messages} | ({"start": start} if start else {}),
+                values=values,
                 condition="#floor = :start" if start else "attribute_not_exists(#floor)",
                 done_if={"floor": end},
             )
