@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from types import ModuleType
 
 import pytest
+from hypothesis import settings
 
 import tools.faults
 from broker.ids import SeededIds
@@ -17,6 +18,11 @@ from tools.ledger import Ledger
 
 _world = pytest.StashKey[World]()
 _stack = pytest.StashKey[contextlib.ExitStack]()
+
+
+# The same examples in every run, and no limit of time for each: the machine may be busy with something else.
+settings.register_profile("repeatable", deadline=None, derandomize=True, database=None)
+settings.load_profile("repeatable")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -35,7 +35,7 @@ class Number:
     def integer(self) -> int | None:
         """Its value when that is whole and has less than 40 digits, else None."""
         value = self.decimal()
-        if value is None or value.adjusted() > 40 or value != value.to_integral_value():
+        if value is None or (value and value.adjusted() > 40) or value != value.to_integral_value():
             return None
         return int(value)
 
@@ -76,7 +76,8 @@ def dumps(value: Any) -> bytes:
     """JSON text of plain values, `Number` and `Raw`, compact, in UTF-8.
 
     Raises:
-        TypeError: Something else is in it, floats included: they are never exact.
+        TypeError: Something else is in it, such as a Decimal. (Floats pass, but no number of ours is one.)
+        ValueError: A float in it is not finite.
     """
     try:
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_not_plain)
