@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from broker import keys
 from broker.crypto import OVERHEAD, Scope, Unreadable, Vault
-from edge import BlobMissing, BlobStore, Edge, EdgeUnavailable
+from edge import BlobStore, Edge, EdgeUnavailable
 
 INLINE_MOST = 64 * 1024
 """Bytes of an envelope up to which it stands in the edge; above, an object is cheaper to write and to keep."""
@@ -45,7 +45,7 @@ class Records:
         Raises:
             EdgeUnavailable: Storage or the tenant's key cannot be had now.
         """
-        found = dict(zip(blobs, self._read(blobs), strict=True)) if (blobs := blob_keys(edges)) else {}
+        found = dict(zip(blobs, self._blobs.get_many(blobs), strict=True)) if (blobs := blob_keys(edges)) else {}
         values: list[bytes | None] = []
         for edge in edges:
             body = edge.attributes.get("body")
@@ -56,18 +56,6 @@ class Records:
             except Unreadable:
                 values.append(None)
         return values
-
-    def _read(self, blobs: Sequence[str]) -> list[bytes | None]:
-        try:
-            return list(self._blobs.get_many(blobs))
-        except BlobMissing:
-            return [self._one(blob) for blob in blobs]
-
-    def _one(self, blob: str) -> bytes | None:
-        try:
-            return self._blobs.get(blob)
-        except BlobMissing:
-            return None
 
 
 def store_blobs(records: Sequence[Sealed], *, blobs: BlobStore) -> dict[str, EdgeUnavailable]:

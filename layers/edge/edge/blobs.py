@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from edge.clients import make_client
-from edge.errors import EdgeUnavailable
+from edge.errors import BlobMissing, EdgeUnavailable
 from edge.retry import Retry, remaining_seconds
 from edge.threads import side_by_side
 
@@ -44,9 +44,16 @@ class BlobStore:
 
         return self._retry.call(read)  # type: ignore[no-any-return]  # as above
 
-    def get_many(self, keys: Sequence[str]) -> list[bytes]:
-        """The objects' bytes in the order of the keys, read side by side."""
-        return side_by_side(self.get, keys)
+    def get_many(self, keys: Sequence[str]) -> list[bytes | None]:
+        """The objects' bytes in the order of the keys, None where there is none, read side by side."""
+
+        def get(key: str) -> bytes | None:
+            try:
+                return self.get(key)
+            except BlobMissing:
+                return None
+
+        return side_by_side(get, keys)
 
     def put_many(self, objects: Sequence[tuple[str, bytes]]) -> list[EdgeUnavailable | None]:
         """Store objects side by side; one answer each, in order: None, or why it may not be there."""

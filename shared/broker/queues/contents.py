@@ -12,7 +12,7 @@ from typing import Any
 from broker import jsontext, keys
 from broker.crypto import OVERHEAD, Scope, Unreadable, Vault
 from broker.jsontext import Raw
-from edge import BlobMissing, BlobStore, Value
+from edge import BlobStore, Value
 
 INLINE_MOST = 64 * 1024
 PURPOSE = "message"
@@ -127,7 +127,7 @@ class Contents:
             EdgeUnavailable: Storage or the tenant's key cannot be had now.
         """
         wanted = [str(attributes["blob"]) for _, attributes in stored if "blob" in attributes]
-        found = dict(zip(wanted, self._read(wanted), strict=True)) if wanted else {}
+        found = dict(zip(wanted, self._blobs.get_many(wanted), strict=True)) if wanted else {}
         contents: list[Content | None] = []
         for message_id, attributes in stored:
             body = attributes.get("body")
@@ -138,18 +138,6 @@ class Contents:
             except Unreadable:
                 contents.append(None)
         return contents
-
-    def _read(self, blobs: Sequence[str]) -> list[bytes | None]:
-        try:
-            return list(self._blobs.get_many(blobs))
-        except BlobMissing:
-            return [self._one(blob) for blob in blobs]
-
-    def _one(self, blob: str) -> bytes | None:
-        try:
-            return self._blobs.get(blob)
-        except BlobMissing:
-            return None
 
 
 def stored_body(attributes: Mapping[str, Value]) -> dict[str, Value]:
