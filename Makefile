@@ -8,7 +8,7 @@ LOCK   := .venv/bin/uv pip compile --quiet --universal --generate-hashes --pytho
 
 MAKEFLAGS += --jobs=2 # the environments are installed side by side
 
-.PHONY: install run test check build deploy-local bench lock
+.PHONY: install run test e2e load check build deploy-local bench lock
 .DELETE_ON_ERROR:
 
 install: $(STAMPS) ## every environment, only what its lock changed
@@ -18,6 +18,9 @@ run: .venv/.locked $(if $(STATE),.tools/ministack/.locked) ## local server; PORT
 
 test: install check ## everything
 	$(PY) -m pytest
+
+e2e: install ## the journeys of every queue type over HTTP on the deployed stack; part of `make test`
+	$(PY) -m pytest tests/e2e
 
 check: install ## ruff, mypy, template and architecture
 	.venv/bin/ruff check .

@@ -5,7 +5,10 @@ anywhere and find their environment. Before each test its tables and its bucket 
 """
 
 import contextlib
+import os
+import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -14,7 +17,10 @@ from hypothesis import settings
 import tools.faults
 from broker.ids import SeededIds
 from tests.worlds import Engines, ManualClock, World, counted_ids, moto_world
+from tools.compile_artifact import compile_artifact
+from tools.deployment import ROOT, SAM
 from tools.ledger import Ledger
+from tools.serving.template import Template, read_template
 
 _world = pytest.StashKey[World]()
 _stack = pytest.StashKey[contextlib.ExitStack]()
@@ -75,3 +81,21 @@ def clock() -> ManualClock:
 def ids() -> SeededIds:
     """Ids that are the same in every run, each greater than the one before."""
     return counted_ids()
+
+
+@pytest.fixture(scope="session")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the functions and layers, built once a run as `make build` builds them."""
+    folder = tmp_path_factory.mktemp("artifact")
+    environment = os.environ | {"PATH": f"{SAM.parent}:{os.environ['PATH']}", "SAM_CLI_TELEMETRY": "0"}
+    command = [str(SAM), "build", "--build-dir", str(folder)]
+    built = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert built.returncode == 0, built.stderr
+    assert compile_artifact(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def artifact(build: Path) -> Template:
+    """The built template: its folders are those of the artifact."""
+    return read_template(build / "template.yaml")

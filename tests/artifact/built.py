@@ -8,8 +8,9 @@ from typing import Any
 
 from tests.artifact.lambda_runtime import FunctionError, RunningFunction, running
 from tests.artifact.roles import credentials
+from tests.journeys.callers import GatewayTransport, Product
+from tests.template.repository import ROOT, resource_name
 from tools.ministack import ministack
-from tools.serving.events import HttpRequest
 from tools.serving.functions import Failed, Outcome, Returned, Runtime
 from tools.serving.gateway import Gateway
 from tools.serving.routes import RouteTable
@@ -51,63 +52,27 @@ class BuiltFunctions(Runtime):
             return Failed(str(error))
 
 
-class Caller:
-    """Makes requests under one key, and notes which functions took them."""
-
-    def __init__(self, gateway: Gateway, *, key: str | None, taken: set[str]) -> None:
-        self._gateway = gateway
-        self._key = key
-        self._taken = taken
-
-    def __call__(
-        self, method: str, target: str, *, expect: int = 200, body: object = None, idempotency_key: str | None = None
-    ) -> Any:
-        """The decoded answer to a request, which must have the status that is expected."""
-        given = {"authorization": self._key and f"Bearer {self._key}", "idempotency-key": idempotency_key}
-        headers = [(name, value) for name, value in given.items() if value]
-        path, _, query = target.partition("?")
-        request = HttpRequest(
-            method=method,
-            path=path,
-            query=query,
-            protocol="HTTP/1.1",
-            headers=(("host", "localhost"), ("content-type", "application/json"), *headers),
-            body=b"" if body is None else json.dumps(body).encode(),
-            source_ip="127.0.0.1",
-            port=443,
-        )
-        served = self._gateway.serve(request)
-        assert served.answer.status == expect, f"{method} {target}: {served.answer}"
-        self._taken.add(served.function)
-        return json.loads(served.answer.body) if served.answer.body else None
-
-
 @dataclass(frozen=True)
 class Built:
-    """The built product: its functions, its HTTP API, and the functions that have taken requests so far."""
+    """The built functions, and the product they make."""
 
     functions: BuiltFunctions
-    gateway: Gateway
-    taken: set[str]
+    product: Product
 
-    def caller(self, key: str | None) -> Caller:
-        """Whoever has a key."""
-        return Caller(self.gateway, key=key, taken=self.taken)
-
-    def platform(self) -> Caller:
-        """The platform administrator."""
-        return self.caller(f"platform.{self.functions.resources.secret_values['PlatformSecret']}")
-
-    def tenant(self) -> tuple[Caller, str]:
-        """The administrator of a new tenant, and the tenant's id."""
-        made = self.platform()("POST", "/tenants", body={"name": "acme"}, expect=201)
-        return self.caller(made["admin"]["api_key"]), made["tenant_id"]
+    def run(self, name: str) -> int:
+        """Run a scheduled function."""
+        function = next(one for one in self.functions.template.functions if one.logical_id == resource_name(name))
+        event = json.loads((ROOT / "events" / f"{name}.json").read_text(encoding="utf-8"))
+        return int(self.functions.start(function).invoke(event)["done"])
 
 
 @contextmanager
-def built(template: Template) -> Iterator[Built]:
+def built_product(template: Template) -> Iterator[Built]:
     """Set up the resources on an emulator that enforces rights, and the functions."""
     with ministack(environment={"AUTH": "true"}) as url, ExitStack() as stack:
         resources = create(template, endpoint_url=url)
         functions = BuiltFunctions(template, resources=resources, stack=stack)
-        yield Built(functions, Gateway(RouteTable(template.functions), functions, template.stage), set())
+        transport = GatewayTransport(Gateway(RouteTable(template.functions), functions, template.stage))
+        platform_key = f"platform.{resources.secret_values['PlatformSecret']}"
+        built = Built(functions, Product(transport, platform_key, lambda name: built.run(name)))
+        yield built

@@ -1,0 +1,12 @@
+"""Every journey there is. Together they take every route."""
+
+from collections.abc import Callable
+
+from tests.journeys.callers import Product
+from tests.journeys.delivery import one_to_many
+from tests.journeys.log import log
+from tests.journeys.service import clients, service_and_tenants
+
+JOURNEYS: dict[str, Callable[[Product], None]] = {
+    journey.__name__: journey for journey in (service_and_tenants, clients, log, one_to_many)
+}
