@@ -28,34 +28,6 @@ def test_a_journey(built: Built, journey: str) -> None:
     JOURNEYS[journey](built.product)
 
 
-def test_time_series(product: Built) -> None:
-    admin, _ = product.tenant()
-    settings = {"interval_seconds": 60, "aggregation_fields": ["p"], "timestamp_field": "at", "primary_key": ["id"]}
-    limits = {"max_buckets": 3, "max_message_age_seconds": 10**8}
-    admin("POST", "/queues", body={"name": "s", "type": "time_series", "settings": {**settings, **limits}}, expect=201)
-    points = [{"id": key, "p": 1, "at": f"2026-11-30T09:0{minute}:00Z"} for key in "ab" for minute in range(5)]
-    admin("POST", "/queues/s/messages", body=points[0], expect=201)
-    for _ in range(2):
-        admin("POST", "/queues/s/messages", body=points[0], idempotency_key="once", expect=201)
-    assert admin("POST", "/queues/s/messages/batch", body={"messages": points})["accepted"] == 10
-    admin("PATCH", "/queues/s", body={"settings": {"max_buckets": 2}})
-    page = admin("GET", "/queues/s/buckets?primary_key=a&limit=1")
-    admin("GET", f"/queues/s/buckets?primary_key=a&limit=1&next_token={page['next_token']}")
-    page = admin("GET", "/queues/s/buckets/keys?limit=1")
-    admin("GET", f"/queues/s/buckets/keys?limit=1&next_token={page['next_token']}")
-    admin("GET", "/queues/s/buckets/latest?primary_key=b")
-    assert admin("GET", "/queues/s/stats")["series"] == 2
-    admin("DELETE", "/queues/s/buckets?primary_key=a", expect=204)
-    admin("DELETE", "/queues/s/buckets", expect=204)
-    for method, path, status in (("POST", "/queues/s/purge", 202), ("DELETE", "/queues/s", 204)):
-        admin("POST", "/queues/s/messages/batch", body={"messages": points})
-        admin(method, path, expect=status)
-    sweep = next(function for function in product.functions.template.functions if function.logical_id == "QueueSweep")
-    event = json.loads((ROOT / "events" / "queue_sweep.json").read_text(encoding="utf-8"))
-    product.functions.start(sweep).invoke(event)
-    assert resources("bucket_") <= product.taken
-
-
 @pytest.mark.parametrize("name", [function.name for function in functions() if function.routes])
 def test_a_sample_event_meets_its_function(built: Built, name: str) -> None:
     """With a key that nobody has: whoever is not open to all refuses it."""

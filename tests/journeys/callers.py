@@ -36,7 +36,10 @@ class Caller:
 
     def ask(self, method: str, target: str, *, body: bytes = b"", **headers: str) -> Answer:
         """The answer to a request, whatever it is; `_` in names of headers stands for `-`."""
-        sent = {"content-type": "application/json", "authorization": self.key and f"Bearer {self.key}"}
+        sent = {
+            "content-type": "application/json" if body else None,
+            "authorization": self.key and f"Bearer {self.key}",
+        }
         sent |= {name.replace("_", "-"): value for name, value in headers.items()}
         present = {name: value for name, value in sent.items() if value}
         return self.transport(method, target, headers=present, body=body)

@@ -3,10 +3,22 @@
 from collections.abc import Callable
 
 from tests.journeys.callers import Product
+from tests.journeys.data import key_value, time_series
 from tests.journeys.delivery import one_to_many
+from tests.journeys.files import document, text_document
 from tests.journeys.log import log
 from tests.journeys.service import clients, service_and_tenants
 
 JOURNEYS: dict[str, Callable[[Product], None]] = {
-    journey.__name__: journey for journey in (service_and_tenants, clients, log, one_to_many)
+    journey.__name__: journey
+    for journey in (
+        service_and_tenants,
+        clients,
+        log,
+        one_to_many,
+        key_value,
+        time_series,
+        document,
+        text_document,
+    )
 }
