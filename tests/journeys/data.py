@@ -47,7 +47,7 @@ def time_series(product: Product) -> None:
     """Points in buckets."""
     admin, _ = product.tenant()
     settings: dict[str, Any] = {"primary_key": ["sensor"], "interval_seconds": 60, "aggregation_fields": ["celsius"]}
-    settings |= {"timestamp_field": "at", "max_buckets": 3, "max_message_age_seconds": 10**8}
+    settings |= {"timestamp_field": "at", "max_buckets": 2, "max_message_age_seconds": 10**8}
     admin("POST", "/queues", body={"name": "weather", "type": "time_series", "settings": settings}, expect=201)
     publisher, reader = product.client(admin, actions="publish"), product.client(admin, actions="consume")
     weather = "/queues/weather"
@@ -58,7 +58,6 @@ def time_series(product: Product) -> None:
     more = [*points[1:], {**points[0], "sensor": "cellar"}, {"sensor": "roof"}]
     answer = publisher("POST", f"{weather}/messages/batch", body={"messages": more})
     assert answer["accepted"] == 3
-    admin("PATCH", weather, body={"settings": {"max_buckets": 2}})
     publisher("POST", f"{weather}/messages", body=points[2], expect=201)
     publisher("POST", f"{weather}/messages", body=points[0], expect=422)
     page = reader("GET", f"{weather}/buckets?primary_key=roof&limit=1")
@@ -69,6 +68,7 @@ def time_series(product: Product) -> None:
     (latest,) = reader("GET", f"{weather}/buckets/latest?primary_key=roof")["buckets"]
     assert latest["fields"]["celsius"]["close"] == 3
     admin("GET", f"{weather}/stats")
+    admin("PATCH", weather, body={"settings": {"max_buckets": 1}})
     admin("DELETE", f"{weather}/buckets?primary_key=roof", expect=204)
     publisher("POST", f"{weather}/messages", body=points[1], expect=201)
     admin("DELETE", f"{weather}/buckets", expect=204)
