@@ -15,8 +15,8 @@ from tools.engine_process import free_port, installed, running
 from tools.tables import client_environment
 
 # Lambda functions run on ministack's own interpreter, and so would see its packages: point it at a clean one. After
-# each invocation it waits up to 50 ms for a first line on stderr (5 ms more after one): wait 2 ms (1 ms). It unpacks the
-# layers for every function anew, thousands of files each: unpack what is large once, and lead there from then on.
+# each invocation it waits up to 50 ms for a first line on stderr (5 ms more after one): wait 2 ms (1 ms). It unpacks
+# the layers for every function anew, thousands of files each: unpack what is large once, and lead there from then on.
 BOOT = """
 import os, signal, sys, tempfile, threading
 
