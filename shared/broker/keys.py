@@ -8,6 +8,7 @@ Edges (hash `source`, range `seq` = `{seq + 2^63:020d}#{id}`)
 | stream#{queue}#{partition} | (number, -) | to-many messages: `id`, `at`, `claims`, body; tombstones: `at` |
 | redriven#{queue}#{client} | (redriven_at ms, entry id) | to-many messages given back to one consumer |
 | lane#{queue}#{lane}     | (n in the lane, id) | messages of one visibility key, which share a lane |
+| deferred#{queue}#{hash} | (ms, id@stream) | messages of stream queues that wait for an item of this queue |
 | dlq#{queue}             | (failed_at ms, entry id) | dead letters: `body`, or `blob` and `size`; why and when |
 
 State (hash `pk`, range `sk`)
@@ -30,12 +31,14 @@ State (hash `pk`, range `sk`)
 | dead#{queue}        | {entry}                   | when a dead letter failed, which leads to its edge |
 | queue#{queue}       | oldest#{shard}            | the rank below which a shard of items holds none that lives |
 | items#{queue}#{shard} | {key hash}              | a key_value item, or its tombstone |
+| waiting#{queue}     | {key hash}                | an item of this queue is waited for, since when at least |
 | registry#{shard}    | {queue}                   | the same, for scheduled functions |
 | tenant#{tenant}     | freed#{range key}         | until when a deleted queue's name may be remembered |
 | client#{client}     | client                    | a client as authentication needs it: tenant, hash, permissions |
 | client#platform     | client                    | hash of the platform key, for those who may not read it |
 | idempotency#{scope} | attempt, Powertools' own  | answers to repeated requests, 24 hours |
 | doomed#{shard}      | {queue}                   | a deleted queue whose messages are still to be removed |
+| rounds              | {work}                    | where the next round of scheduled work begins |
 | purged#{shard}      | {queue}                   | a queue that is still to be emptied of what it held at a moment |
 | series#{queue}#{n}  | {series}                  | a series: its sealed key; under max_buckets, how many buckets |
 | buckets#{queue}#{series} | {start}              | a bucket of it, see broker.series.rows |
@@ -64,6 +67,7 @@ KEY: Final = "key"
 TAIL: Final = "tail"
 CONSUMERS_PREFIX: Final = "consumer#"
 REAPED: Final = "reaped"
+ROUNDS: Final = "rounds"
 SETTLED: Final = "settled"
 SHARDS: Final = 4
 """Hash keys over which the lists of all queues, and of all deleted ones, are spread."""
@@ -209,6 +213,16 @@ def item_shard(digest: str, *, partitions: int) -> int:
 def oldest(shard: int) -> str:
     """The range key under a queue of where its oldest items are looked for."""
     return f"oldest#{shard}"
+
+
+def deferred(queue_id: str, *, digest: str) -> str:
+    """The source of the messages that wait for an item of a key_value queue."""
+    return f"deferred#{queue_id}#{digest}"
+
+
+def waiting(queue_id: str) -> str:
+    """The hash key under which the items of a key_value queue stand that are waited for."""
+    return f"waiting#{queue_id}"
 
 
 def payload_blob(queue_id: str, *, record_id: str) -> str:

@@ -26,8 +26,6 @@ OPERATIONS = {
 UNDESCRIBED = {
     "internal_error",  # a defect; a test that meets it has to fail
     "route_not_found",  # the answer where there is no route to describe
-    "key_not_found",  # of enrichment
-    "foreign_key_missing",  # of enrichment
 }
 """Codes of errors.md that no route's description names, with the reason."""
 

@@ -13,7 +13,7 @@ from broker.items.writing import ItemWriter, fresh_item, place_of
 from broker.jsontext import Raw
 from broker.queues.depth import Depth
 from broker.queues.kinds import Payload, Published
-from broker.queues.queue import Queue, cutoff_of
+from broker.queues.queue import Queue, cutoff_of, limit_of
 from edge import EdgeUnavailable, PartitionFull, remaining_seconds
 from edge.threads import side_by_side
 
@@ -28,6 +28,7 @@ class KeyValue:
         writer: What stores items.
         depth: The counters.
         arrived: Told of every stored item, by queue and hash of its key, for what waits for it. It does not raise.
+        forgotten: Told of a deleted queue, by its id, until it says that nothing waits for its items any more.
         clock: The time.
     """
 
@@ -38,12 +39,14 @@ class KeyValue:
         writer: ItemWriter,
         depth: Depth,
         arrived: Callable[[Queue, str], None],
+        forgotten: Callable[[str], bool],
         clock: Clock,
     ) -> None:
         self._store = store
         self._writer = writer
         self._depth = depth
         self._arrived = arrived
+        self._forgotten = forgotten
         self._clock = clock
 
     def publish(self, queue: Queue, payload: Payload, *, ids: Ids, if_match: str | None) -> Published:
@@ -90,13 +93,14 @@ class KeyValue:
         if not self._store.remove(Place(tenant_id, queue_id, int(settings.get("partitions", 1)))):
             return False
         self._depth.forget(queue_id)
-        return True
+        return self._forgotten(queue_id)
 
     def sweep(self, queue: Queue) -> int:
         """What a schedule does for a queue: expire what is too old, and put its counter right."""
         expired = self._writer.expire(queue, goes_on=has_time)
-        place = place_of(queue)
-        self._depth.repair(queue.queue_id, count=lambda: self._store.count(place))
+        if limit_of(queue) is not None:
+            place = place_of(queue)
+            self._depth.repair(queue.queue_id, count=lambda: self._store.count(place))
         return expired
 
     def _publish(self, queue: Queue, fresh: Fresh, *, if_match: str | None) -> Published:
@@ -119,7 +123,7 @@ class KeyValue:
         through = rank_text(self._clock() * 2)
 
         def one(shard: int) -> int | None:
-            rows = self._store.oldest(place, shard, through=through)
+            rows = self._store.oldest(place, shard, through=through, note=False)
             return next((stored.at for stored in rows if stored.lives(cutoff)), None)
 
         found = [at for at in side_by_side(one, list(range(place.partitions))) if at is not None]

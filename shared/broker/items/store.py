@@ -178,10 +178,10 @@ class ItemStore:
 
         return sum(side_by_side(one, list(shards)))
 
-    def oldest(self, place: Place, shard: int, *, through: str) -> Iterator[Stored]:
+    def oldest(self, place: Place, shard: int, *, through: str, note: bool = True) -> Iterator[Stored]:
         """The items of a shard from the longest unchanged on, up to a rank.
 
-        What lies before them is tombstones, which nobody wants to read again and again: how far they reach is noted.
+        What lies before them is tombstones, which nobody wants to read again and again: `note` how far they reach.
         """
         pk = keys.queue(place.queue_id)
         noted = self._state.get(pk, keys.oldest(shard))
@@ -192,11 +192,11 @@ class ItemStore:
                 if stored.version is None:
                     skipped += 1
                     continue
-                if skipped > _COUNT_STEP:
+                if note and skipped > _COUNT_STEP:
                     self._state.put({"pk": pk, "sk": keys.oldest(shard), "from": stored.rank})
                     skipped = 0
                 yield stored
-        if skipped > _COUNT_STEP:
+        if note and skipped > _COUNT_STEP:
             self._state.put({"pk": pk, "sk": keys.oldest(shard), "from": through})
 
     def remove(self, place: Place) -> bool:

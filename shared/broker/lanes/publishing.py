@@ -18,6 +18,7 @@ from broker.lanes.tickets import Tickets
 from broker.queues.contents import INLINE_MOST, Contents
 from broker.queues.depth import Depth
 from broker.queues.kinds import Published
+from broker.queues.primarykeys import PENDING
 from broker.queues.queue import Queue, limit_of, settings_of
 from broker.queues.settings import OneToOneSettings
 from edge import EdgeUnavailable, StateTable, Value
@@ -203,7 +204,7 @@ class Publishing:
         raise self._duplicate(queue, holder, seen, now=now)
 
     def _duplicate(self, queue: Queue, holder: Message, seen: str | None, *, now: int) -> DuplicateKey:
-        if seen is None and shares_lanes(queue):
+        if seen is None and shares_lanes(queue) and holder.lane.sk != PENDING:
             row = self._state.get(holder.lane.pk, holder.lane.sk)
             first = row is not None and row.get("message_id") == holder.message_id
             status = ranks.parse(str(row["rank"])).status(now) if row is not None and first else "ready"

@@ -16,7 +16,7 @@ from broker.lanes.removals import Removals
 from broker.lanes.shape import AlongsideRefused, Attempt, KeyTaken, LaneChanged
 from broker.queues.contents import stored_body
 from broker.queues.depth import LONGEST_CALL_SECONDS
-from broker.queues.primarykeys import Holder, PrimaryKeys, holder_of
+from broker.queues.primarykeys import PENDING, Holder, PrimaryKeys, holder_of
 from broker.queues.queue import Queue, settings_of
 from broker.queues.settings import OneToOneSettings
 from edge import ConditionFailed, Edge, EdgeTable, Operation, Row, StateTable, TransactionRefused, Value
@@ -37,7 +37,9 @@ class Shared:
         """See `Shape`."""
         digest = _key(draft)
         holder = None if digest is None else self._keys.find(queue.queue_id, digest, cutoff=expires(queue, now=now))
-        return None if holder is None else (_held_by(queue, draft, holder), None)
+        if holder is None or (holder.place == PENDING and holder.message_id == draft.message_id):
+            return None
+        return _held_by(queue, draft, holder), None
 
     def store(self, queue: Queue, draft: Draft, *, body: dict[str, Value], now: int) -> int | None:
         """See `Shape`."""
@@ -54,7 +56,15 @@ class Shared:
         cutoff = expires(queue, now=now)
         if digest is not None:
             holder = Holder(draft.message_id, now, lane.sk)
-            operations.append(self._keys.hold_operation(queue.queue_id, digest, holder=holder, cutoff=cutoff))
+            operations.append(
+                self._keys.hold_operation(
+                    queue.queue_id,
+                    digest,
+                    holder=holder,
+                    cutoff=cutoff,
+                    displaced=Holder(draft.message_id, 0, PENDING),  # itself, while it waited to be enriched
+                )
+            )
         try:
             self._state.transact(operations)
         except TransactionRefused as refusal:
@@ -62,7 +72,7 @@ class Shared:
             if refusal.first < len(draft.alongside):
                 raise AlongsideRefused(refusal.first, announced=n) from refusal
             found = holder_of(dict(failure.old), cutoff=None) if failure.old else Holder("", 0, lane.sk)
-            if found is not None and found.message_id == draft.message_id:
+            if found is not None and found.message_id == draft.message_id and found.place != PENDING:
                 return found.published_at
             raise KeyTaken(_held_by(queue, draft, found or Holder("", 0)), seen=None) from refusal
         return None

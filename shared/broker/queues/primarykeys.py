@@ -5,9 +5,13 @@ remove messages, so that there is never a key without a message, nor a message w
 """
 
 from dataclasses import dataclass
+from typing import Final
 
 from broker import keys
 from edge import Operation, Row, StateTable, Value
+
+PENDING: Final = "pending"
+"""The place of a message that waits outside its queue and holds its key already."""
 
 _FREE = "attribute_not_exists(#pk)"
 

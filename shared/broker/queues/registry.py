@@ -4,11 +4,13 @@ A queue stands whole under its tenant and name, which makes names unique; a row 
 in a sharded registry lets the scheduled functions find it.
 """
 
+from collections.abc import Sequence
+
 from broker import keys
 from broker.cache import Cache
 from broker.caller import Action, Caller
 from broker.crypto import Scope
-from broker.errors import DuplicateName, NotFound, QueueDisabled
+from broker.errors import DuplicateName, LookupInUse, NotFound, QueueDisabled, ValidationFailed
 from broker.ids import Clock, Ids, is_ulid
 from broker.listing import Lister, Listing, PageRequest
 from broker.names import FreedNames
@@ -16,7 +18,7 @@ from broker.queues.models import QueueListQuery, QueuePatch, QueueRequest
 from broker.queues.queue import Queue, changed_settings, limit_of, read_queue, settings_text
 from broker.queues.settings import QueueSettings
 from broker.tenants import alive_operation, not_alive
-from edge import ConditionFailed, Row, StateTable, TransactionRefused
+from edge import ConditionFailed, Operation, Row, StateTable, TransactionRefused
 
 CACHE_SECONDS = 5
 _SAME = "#queue_id = :queue_id"
@@ -33,11 +35,14 @@ class Registry:
         self._ids = ids
         self._cache: Cache[tuple[str, str], Queue] = Cache(seconds=CACHE_SECONDS, clock=clock)
 
-    def create(self, caller: Caller, request: QueueRequest, *, settings: QueueSettings) -> Queue:
-        """Define a queue. Under a name just freed this takes some seconds.
+    def create(
+        self, caller: Caller, request: QueueRequest, *, settings: QueueSettings, alongside: Sequence[Operation] = ()
+    ) -> Queue:
+        """Define a queue, and carry out what must happen with it. Under a name just freed this takes some seconds.
 
         Raises:
             DuplicateName: The tenant has one of this name.
+            ValidationFailed: The condition of one of `alongside` does not hold.
         """
         self._names.wait(caller.tenant_id, keys.queue_name(request.name))
         now = self._clock()
@@ -60,11 +65,14 @@ class Registry:
                     self._state.put_operation(queue.row(), condition="attribute_not_exists(#pk)"),
                     self._state.put_operation({"pk": keys.queue(queue.queue_id), "sk": keys.CONFIG, **pointer}),
                     self._state.put_operation({"pk": keys.registry(queue.queue_id), "sk": queue.queue_id, **pointer}),
+                    *alongside,
                 ]
             )
         except TransactionRefused as error:
             if error.failures[0] is not None:
                 raise not_alive(error.failures[0]) from error
+            if error.failures[1] is None:
+                raise ValidationFailed.of("settings", "name a queue that has just been deleted") from error
             raise DuplicateName(f"There is a queue named {queue.name}.") from error
         return queue
 
@@ -112,6 +120,10 @@ class Registry:
         if not queue.enabled:
             raise QueueDisabled
         return queue
+
+    def known(self, tenant_id: str, reference: str) -> Queue:
+        """`load`, as it was at most five seconds ago."""
+        return self._cache.get((tenant_id, reference), lambda: self.load(tenant_id, reference))
 
     def load(self, tenant_id: str, reference: str) -> Queue:
         """A queue by id or name as it is now.
@@ -166,11 +178,12 @@ class Registry:
         self._state.put({**row, "tenant_id": queue.tenant_id, "type": queue.type})
         return now
 
-    def delete(self, queue: Queue) -> None:
+    def delete(self, queue: Queue, *, alongside: Sequence[Operation] = ()) -> None:
         """Delete a queue. It is gone at once; a scheduled function removes what it held.
 
         Raises:
             NotFound: It is gone already.
+            LookupInUse: Other queues need it.
         """
         doomed: Row = {
             "pk": keys.doomed(queue.queue_id),
@@ -186,8 +199,8 @@ class Registry:
                     self._state.delete_operation(
                         keys.tenant(queue.tenant_id),
                         keys.queue_name(queue.name),
-                        condition=_SAME,
-                        values={"queue_id": queue.queue_id},
+                        condition=f"{_SAME} AND (attribute_not_exists(#uses) OR #uses = :none)",
+                        values={"queue_id": queue.queue_id, "none": 0},
                     ),
                     self._state.delete_operation(keys.queue(queue.queue_id), keys.CONFIG),
                     self._state.delete_operation(keys.registry(queue.queue_id), queue.queue_id),
@@ -197,12 +210,26 @@ class Registry:
                         keys.queue_name(queue.name),
                         remembered_until=self._clock() + CACHE_SECONDS * 1000,
                     ),
+                    *alongside,
                 ]
             )
         except TransactionRefused as error:
+            old = error.failures[0].old if error.failures[0] else None
+            if old is not None and old["queue_id"] == queue.queue_id:
+                raise LookupInUse from error
             raise NotFound(f"There is no queue {queue.name}.") from error
         finally:
             self._forget(queue)
+
+    def use_operation(self, queue: Queue, *, amount: int) -> Operation:
+        """Note how many more queues need this one, or less, which keeps it from deletion."""
+        return self._state.update_operation(
+            keys.tenant(queue.tenant_id),
+            keys.queue_name(queue.name),
+            "ADD #uses :amount",
+            values={"amount": amount, "queue_id": queue.queue_id},
+            condition=_SAME,
+        )
 
     def _update(self, queue: Queue, expression: str, values: Row) -> Queue:
         try:

@@ -34,7 +34,7 @@ from broker.queues.models import (
 from broker.queues.queue import Queue
 from broker.queues.registry import Registry
 from broker.queues.settings import DOCUMENTS, TO_MANY, TO_ONE, QueueSettings, QueueType, check_settings
-from edge import remaining_seconds
+from edge import Operation, remaining_seconds
 
 PAYLOAD_MOST = 1024 * 1024
 _PAUSE_SECONDS = 0.5
@@ -49,8 +49,9 @@ class QueueService:
         publishes: The publishing side of a type.
         delivers: The delivering side of a type.
         keeps: What every type has.
-        checks: Further checks of a new queue's settings by type, e.g. that its lookup queue exists.
-        guards: What forbids the deletion of a queue, e.g. that a stream looks it up.
+        checks: Further checks of a new queue's settings by type, e.g. that its lookup queue exists; returns what must
+            happen when it is made.
+        guards: What must happen when a queue is deleted.
         clock: The time.
         sleep: Waits, for long polls.
     """
@@ -62,8 +63,8 @@ class QueueService:
         publishes: Callable[[QueueType], Publishes],
         delivers: Callable[[QueueType], Delivers],
         keeps: Callable[[QueueType], Keeps],
-        checks: Callable[[Caller, QueueType, QueueSettings], None],
-        guards: Callable[[Queue], None],
+        checks: Callable[[Caller, QueueType, QueueSettings], Sequence[Operation]],
+        guards: Callable[[Queue], Sequence[Operation]],
         clock: Clock,
         sleep: Callable[[float], None],
     ) -> None:
@@ -79,8 +80,8 @@ class QueueService:
     def create(self, caller: Caller, request: QueueRequest) -> QueueAnswer:
         """Define a queue."""
         settings = check_settings(request.type, request.settings)
-        self._checks(caller, request.type, settings)
-        return self.registry.create(caller, request, settings=settings).answer()
+        alongside = self._checks(caller, request.type, settings)
+        return self.registry.create(caller, request, settings=settings, alongside=alongside).answer()
 
     def listed(self, caller: Caller, query: QueueListQuery) -> Listing[QueueAnswer]:
         """The queues that the caller has any permission on."""
@@ -109,8 +110,7 @@ class QueueService:
     def delete(self, caller: Caller, reference: str) -> None:
         """Delete a queue with everything in it."""
         queue = self.registry.load(caller.tenant_id, reference)
-        self._guards(queue)
-        self.registry.delete(queue)
+        self.registry.delete(queue, alongside=self._guards(queue))
 
     def publish(
         self, caller: Caller, reference: str, value: Any, *, size: int, ids: Ids, if_match: str | None

@@ -10,9 +10,9 @@ from broker.items.reading import ItemReader
 from broker.items.rows import ItemRows
 from broker.items.service import ItemService
 from broker.items.store import ItemStore
-from broker.items.sweep import ItemSweep
 from broker.items.writing import ItemWriter
 from broker.queues.queue import Queue
+from broker.queues.rounds import Rounds
 from broker.wiring import queues
 
 
@@ -38,7 +38,14 @@ def writer() -> ItemWriter:
 @functools.cache
 def kind() -> KeyValue:
     """The type."""
-    return KeyValue(store=store(), writer=writer(), depth=queues.depth(), arrived=_arrived, clock=wiring.clock)
+    return KeyValue(
+        store=store(),
+        writer=writer(),
+        depth=queues.depth(),
+        arrived=_arrived,
+        forgotten=_forgotten,
+        clock=wiring.clock,
+    )
 
 
 @functools.cache
@@ -55,10 +62,24 @@ def items() -> ItemService:
 
 
 @functools.cache
-def sweep() -> ItemSweep:
+def sweep() -> Rounds:
     """The scheduled expiry of items."""
-    return ItemSweep(state=wiring.state(), registry=queues.registry(), kind=kind())
+    return Rounds(
+        state=wiring.state(),
+        registry=queues.registry(),
+        name="items",
+        types=frozenset({"key_value"}),
+        work=kind().sweep,
+    )
 
 
 def _arrived(queue: Queue, digest: str) -> None:
-    """Nothing waits for items yet."""
+    from broker.wiring import enrichment
+
+    enrichment.promoter().arrived(queue, digest)
+
+
+def _forgotten(queue_id: str) -> bool:
+    from broker.wiring import enrichment
+
+    return enrichment.room().remove(queue_id)

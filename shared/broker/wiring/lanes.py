@@ -14,6 +14,8 @@ from broker.lanes.room import Room
 from broker.lanes.service import Lanes
 from broker.lanes.settling import Settling
 from broker.lanes.shared import Shared
+from broker.queues.queue import Queue
+from broker.queues.settings import STREAMS
 from broker.wiring import queues
 
 
@@ -32,7 +34,7 @@ def leases() -> Leases:
 @functools.cache
 def counting() -> Counting:
     """What is stored."""
-    return Counting(state=wiring.state(), edges=wiring.edges())
+    return Counting(state=wiring.state(), edges=wiring.edges(), waiting=_waiting)
 
 
 @functools.cache
@@ -67,3 +69,11 @@ def lanes() -> Lanes:
         ),
         counting=counting(),
     )
+
+
+def _waiting(queue: Queue) -> int:
+    if queue.type not in STREAMS:
+        return 0
+    from broker.wiring import enrichment
+
+    return enrichment.keeping(queue.type).pending(queue)

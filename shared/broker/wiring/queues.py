@@ -2,6 +2,7 @@
 
 import functools
 import json
+from collections.abc import Sequence
 
 from broker import wiring
 from broker.caller import Caller
@@ -16,9 +17,9 @@ from broker.queues.primarykeys import PrimaryKeys
 from broker.queues.queue import Queue
 from broker.queues.registry import Registry
 from broker.queues.service import QueueService
-from broker.queues.settings import DOCUMENTS, SETTINGS, TO_MANY, QueueSettings, QueueType
+from broker.queues.settings import DOCUMENTS, SETTINGS, STREAMS, TO_MANY, TO_ONE, QueueSettings, QueueType
 from broker.queues.sweep import Sweep
-from edge import Row
+from edge import Operation, Row
 
 
 @functools.cache
@@ -106,6 +107,10 @@ def _kind(row: Row) -> QueueType:
 
 def publishes(kind: QueueType) -> Publishes:
     """The publishing side of a type."""
+    if kind in STREAMS:
+        from broker.wiring import enrichment
+
+        return enrichment.enrichment()
     if kind == "one_to_one":
         from broker.wiring import lanes
 
@@ -127,7 +132,7 @@ def publishes(kind: QueueType) -> Publishes:
 
 def delivers(kind: QueueType) -> Delivers:
     """The delivering side of a type."""
-    if kind == "one_to_one":
+    if kind in TO_ONE:
         from broker.wiring import lanes
 
         return lanes.lanes()
@@ -140,6 +145,10 @@ def delivers(kind: QueueType) -> Delivers:
 
 def keeps(kind: QueueType) -> Keeps:
     """What every type has."""
+    if kind in STREAMS:
+        from broker.wiring import enrichment
+
+        return enrichment.keeping(kind)
     if kind == "one_to_one":
         from broker.wiring import lanes
 
@@ -165,6 +174,10 @@ def keeps(kind: QueueType) -> Keeps:
 
 def redrives(kind: QueueType) -> Redrives:
     """What puts dead letters of a type back."""
+    if kind in STREAMS:
+        from broker.wiring import enrichment
+
+        return enrichment.enrichment()
     if kind == "one_to_one":
         from broker.wiring import lanes
 
@@ -176,9 +189,19 @@ def redrives(kind: QueueType) -> Redrives:
     raise WrongQueueType(f"A {kind} queue has no dead letters.")
 
 
-def check_new_queue(caller: Caller, kind: QueueType, settings: QueueSettings) -> None:
-    """What a new queue needs beside its own settings."""
+def check_new_queue(caller: Caller, kind: QueueType, settings: QueueSettings) -> Sequence[Operation]:
+    """What a new queue needs beside its own settings, and what must happen when it is made."""
+    if kind not in STREAMS:
+        return []
+    from broker.wiring import enrichment
+
+    return enrichment.definitions().check(caller, settings)
 
 
-def guard_deletion(queue: Queue) -> None:
-    """What forbids the deletion of a queue."""
+def guard_deletion(queue: Queue) -> Sequence[Operation]:
+    """What must happen when a queue is deleted."""
+    if queue.type not in STREAMS:
+        return []
+    from broker.wiring import enrichment
+
+    return enrichment.definitions().untie(queue)
