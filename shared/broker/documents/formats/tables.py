@@ -1,14 +1,17 @@
 """Tables: what CSV holds, and which JSON values are one."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from broker.documents.formats.json_text import Members
 from broker.errors import NotConvertible
 from broker.jsontext import Number
 
-_CELL = re.compile(r'(?:"([^"]*+(?:""[^"]*+)*+)"|([^",\r\n][^,\r\n]*+)?)(,|\r\n|\n|\r|\Z)')
+# The last alternative takes what is no cell, so that no search for one begins behind it.
+_CELL = r'(?:"([^"]*+(?:""[^"]*+)*+)"|([^",\r\n][^,\r\n]*+)?)({}|\Z)|(?s:(.))'
+_LINE_BY_LINE = re.compile(_CELL.format(r",|\r\n|\n|\r"))
+_PAST_EMPTY_LINES = re.compile(_CELL.format(r",|[\r\n]+"))
 _LITERAL = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false", re.ASCII)
 _WORDS = {"true": True, "false": False}
 _SPECIAL = re.compile(r'[",\r\n]|\A[\s\ufeff]|\s\Z|\A\Z')
@@ -69,53 +72,62 @@ def write_csv(value: Any) -> str:
 
 
 def _read(text: str) -> tuple[list[str], list[list[str]]]:
-    records = _records(text.removeprefix(_BOM))
-    names = [str(cell) for cell in records[0]] if records else []
-    if not names or names == [""]:
-        raise NotConvertible("The document is not a CSV table: there is no header row.")
-    _check_names(names)
+    text = text.removeprefix(_BOM)
+    names, at = _header(text)
     rows: list[list[str]] = []
     width = len(names)
-    for number, record in enumerate(records[1:], start=2):
-        if len(record) == width:
-            rows.append(record)
-        elif len(record) > 1 or record[0] or isinstance(record[0], Quoted):
+    # Of several columns an empty line is no row, of one it is: null.
+    for row in _records(text, _LINE_BY_LINE if width == 1 else _PAST_EMPTY_LINES, at=at):
+        if len(row) == width:
+            rows.append(row)
+        elif len(row) > 1 or row[0] or isinstance(row[0], Quoted):
             raise NotConvertible(
-                f"The document is not a CSV table: row {number} has {len(record)} cells, the header has {width}."
+                f"The document is not a CSV table: row {len(rows) + 2} has {len(row)} cells, the header has {width}."
             )
     return names, rows
 
 
-def _records(text: str) -> list[list[str]]:
-    records: list[list[str]] = []
-    record: list[str] = []
-    at, end = 0, len(text)
-    for match in _CELL.finditer(text):
-        if match.start() != at:
+def _header(text: str) -> tuple[list[str], int]:
+    """The names of the columns, and where the rows begin. The first fault ends it: a header may be very long."""
+    names: dict[str, None] = {}
+    for match in _LINE_BY_LINE.finditer(text):
+        quoted, plain, mark, fault = match.groups()
+        if fault is not None:
+            raise _broken(1)
+        name = (plain or "") if quoted is None else quoted.replace('""', '"')
+        if not name and not names and mark != ",":
             break
-        if at == end and not record:
-            return records
-        quoted, plain, mark = match.groups()
-        record.append((plain or "") if quoted is None else Quoted(quoted.replace('""', '"')))
-        at = match.end()
+        if not name or name in names:
+            wrong = f"column {name[:100]} is there twice" if name else f"column {len(names) + 1} has no name"
+            raise NotConvertible(f"The document is not a CSV table: {wrong}.")
+        names[name] = None
         if mark != ",":
-            records.append(record)
+            return list(names), match.end()
+    raise NotConvertible("The document is not a CSV table: there is no header row.")
+
+
+def _records(text: str, pattern: re.Pattern[str], *, at: int) -> Iterator[list[str]]:
+    record: list[str] = []
+    end, number = len(text), 2
+    for match in pattern.finditer(text, at):
+        if match.start() == end and not record:
+            return
+        quoted, plain, mark, fault = match.groups()
+        if fault is not None:
+            raise _broken(number)
+        record.append((plain or "") if quoted is None else Quoted(quoted.replace('""', '"')))
+        if mark != ",":
+            yield record
+            number += 1
             record = []
         if not mark:
-            return records
-    raise NotConvertible(
-        f"The document is not CSV: a quoted cell of row {len(records) + 1} is not closed, or goes on after its closing "
-        "quote."
+            return
+
+
+def _broken(number: int) -> NotConvertible:
+    return NotConvertible(
+        f"The document is not CSV: a quoted cell of row {number} is not closed, or goes on after its closing quote."
     )
-
-
-def _check_names(names: Sequence[str]) -> None:
-    seen: set[str] = set()
-    for number, name in enumerate(names, start=1):
-        if not name or name in seen:
-            fault = f"column {name} is there twice" if name else f"column {number} has no name"
-            raise NotConvertible(f"The document is not a CSV table: {fault}.")
-        seen.add(name)
 
 
 def _is_value(cell: str) -> bool:
