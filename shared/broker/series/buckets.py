@@ -63,6 +63,14 @@ class Buckets:
             BucketEvicted: The bucket is older than what the series keeps.
             EdgeUnavailable: Storage did not answer. With `maybe_done` the points may have been counted.
         """
+        try:
+            self._take(queue, key, start, folded, once)
+        except BucketEvicted:
+            # What an earlier attempt counted may have had to make room since.
+            if once is None or self._state.get(keys.once(queue.queue_id, once), keys.ONCE) is None:
+                raise
+
+    def _take(self, queue: Queue, key: SeriesKey, start: int, folded: Mapping[int, Candle], once: str | None) -> None:
         settings = settings_of(queue, TimeSeriesSettings)
         visible_from = self._visible_from(settings)
         if visible_from is not None and start < visible_from:
