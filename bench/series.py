@@ -91,8 +91,8 @@ def _ranges(api: Api, client: Any, state_table: str) -> None:
         call = api.call("bucket_range", RANGE, queue="r", query=f"{query}from={low}&to={low + until - first}")
         request = {
             "TableName": state_table,
-            "KeyConditionExpression": "pk = :pk",
-            "ExpressionAttributeValues": {":pk": {"S": pk}},
+            "KeyConditionExpression": "pk = :pk AND sk BETWEEN :low AND :high",
+            "ExpressionAttributeValues": {":pk": {"S": pk}, ":low": {"S": "0"}, ":high": {"S": "9"}},
             "ConsistentRead": True,
         }
         taken = in_turns({"range": call, "bare": functools.partial(client.query, **request)}, times=5)

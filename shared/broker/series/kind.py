@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from broker import ids as id_makers
+from broker import metrics
 from broker.errors import BrokerError, PartitionFull, Throttled, Unavailable
 from broker.ids import Clock, Ids, SeededIds
 from broker.queues.kinds import Payload, Published
@@ -60,6 +61,7 @@ class TimeSeries:
         point = _point(queue, payload, message_id)
         once = message_id if isinstance(ids, SeededIds) else None
         self._buckets.take(queue, point.series, start=point.start, folded=fold([point]), once=once)
+        _count(queue, "Published", 1)
         return Published(message_id, "aggregated", id_makers.moment(message_id))
 
     def publish_batch(self, queue: Queue, payloads: Sequence[Payload], *, ids: Ids) -> list[Published | BrokerError]:
@@ -97,6 +99,7 @@ class TimeSeries:
                 take(positions)
 
         side_by_side(take_all, _sequences(queue, points))
+        _count(queue, "Published", sum(isinstance(outcome, Published) for outcome in outcomes))
         return outcomes
 
     def stats(self, queue: Queue) -> dict[str, Any]:
@@ -155,6 +158,10 @@ class TimeSeries:
 
 
 _BATCH = 64
+
+
+def _count(queue: Queue, name: str, value: int) -> None:
+    metrics.count(name, value, kind=queue.type, tenant_id=queue.tenant_id, queue_id=queue.queue_id)
 
 
 def _point(queue: Queue, payload: Payload, message_id: str) -> Point:

@@ -47,7 +47,7 @@ class Marks:
     def lend(self) -> Iterator[Mark]:
         """A mark for one write. Its name is not used again where that write may still be under way, unanswered."""
         with self._lock:
-            last = self._free.pop() if self._free else Mark(PREFIX + secrets.token_hex(4), 0)
+            last = self._free.pop() if self._free else Mark(PREFIX + secrets.token_hex(5), 0)
         mark = Mark(last.name, max(last.number + 1, self._clock() * _THOUSAND))
         try:
             yield mark

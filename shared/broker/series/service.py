@@ -1,6 +1,6 @@
 """What callers ask of buckets: ranges, the list of series, the newest buckets, and their removal."""
 
-from broker import times
+from broker import metrics, times
 from broker.caller import Caller
 from broker.crypto import Scope
 from broker.errors import Unavailable, ValidationFailed, WrongQueueType
@@ -20,6 +20,8 @@ from broker.series.retention import Retention
 from broker.tokens import Tokens
 from edge import Row
 from edge.threads import side_by_side
+
+_CLOCKS_DIFFER_SECONDS = 10
 
 
 class SeriesService:
@@ -107,11 +109,12 @@ class SeriesService:
         """
         queue = self._registry.load(caller.tenant_id, reference)
         _require_series(queue)
-        now = self._clock()
+        # Whatever is found was there before: also what a machine made whose clock is ahead.
+        until = self._clock() + _CLOCKS_DIFFER_SECONDS * 1000
         if query.primary_key is None:
-            done = self._kind.purge(queue, until=now)
+            done = self._kind.purge(queue, until=until)
         else:
-            done = self._retention.clear(self._series(queue, query.primary_key), until=now)
+            done = self._retention.clear(self._series(queue, query.primary_key), until=until)
         if not done:
             raise Unavailable("There are more buckets than one request can remove; repeat it to go on.")
 
@@ -135,6 +138,8 @@ class SeriesService:
         if first is None or last is None:
             return None
         text = self._register.key_text(queue, row)
+        if text is None:
+            metrics.count("Unreadable", kind=queue.type, tenant_id=queue.tenant_id, queue_id=queue.queue_id)
         return {"key": None if text is None else Raw(text), "first": times.text(first), "last": times.text(last)}
 
 
