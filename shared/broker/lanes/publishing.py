@@ -92,10 +92,7 @@ class Publishing:
                 store(range(len(drafts)))
                 store([number for number in outcomes if isinstance(outcomes[number], QueueFull)])
             else:
-                lanes: dict[str, list[int]] = {}
-                for number, draft in enumerate(drafts):
-                    lanes.setdefault(draft_lane(queue, draft).sk, []).append(number)
-                side_by_side(store, list(lanes.values()))
+                side_by_side(store, _in_order(queue, drafts))
         finally:
             self._close(queue, tickets)
         return [outcomes[number] for number in range(len(drafts))]
@@ -233,6 +230,18 @@ class Publishing:
 
     def _close(self, queue: Queue, tickets: Tickets) -> None:
         self._depth.release(queue.queue_id, amount=tickets.close())
+
+
+def _in_order(queue: Queue, drafts: Sequence[Draft]) -> list[list[int]]:
+    """The numbers of drafts in groups, those together whose order matters: of one lane, or of one primary key."""
+    group_of: dict[str, list[int]] = {}
+    for number, draft in enumerate(drafts):
+        names = [f"lane {draft_lane(queue, draft).sk}"] + ([f"key {draft.primary}"] if draft.primary else [])
+        joined = {id(group): group for name in names if (group := group_of.get(name)) is not None}
+        together = sorted([number, *itertools.chain.from_iterable(joined.values())])
+        group_of |= {name: together for name, group in group_of.items() if id(group) in joined}
+        group_of |= dict.fromkeys(names, together)
+    return list({id(group): group for group in group_of.values()}.values())
 
 
 def _count(queue: Queue, name: str) -> None:

@@ -35,7 +35,7 @@ class Rank:
 
     def text(self) -> str:
         """As it is stored."""
-        return f"{self.due:015d}#{self.n:012d}#{self.message_id}#{self.deliveries:05d}#{self.state}"
+        return f"{self.due:015d}#{self.message_id}#{self.n:012d}#{self.deliveries:05d}#{self.state}"
 
     def is_due(self, now: int) -> bool:
         """Whether the lane may be taken. What is ready is so whatever the publisher's clock said."""
@@ -54,7 +54,7 @@ class Rank:
 
 def parse(text: str) -> Rank:
     """A rank from its text."""
-    due, n, message_id, deliveries, state = text.split("#")
+    due, message_id, n, deliveries, state = text.split("#")
     return Rank(int(due), int(n), message_id, int(deliveries), state)  # type: ignore[arg-type]  # only states are written
 
 

@@ -9,13 +9,13 @@ from broker.errors import BrokerError, KeyFieldInvalid, ValidationFailed
 from broker.ids import Ids, SeededIds
 from broker.lanes.alone import Alone
 from broker.lanes.consuming import Consuming
-from broker.lanes.counts import Counting
 from broker.lanes.keeping import Keeping
 from broker.lanes.messages import Draft, load_object, payload_draft, shares_lanes
 from broker.lanes.publishing import Publishing
 from broker.lanes.settling import Settling
 from broker.lanes.shape import Shape
 from broker.lanes.shared import Shared
+from broker.lanes.upkeep import Upkeep
 from broker.queues.contents import Content
 from broker.queues.kinds import Payload, Published
 from broker.queues.letters import DeadLetter
@@ -48,7 +48,7 @@ class Lanes:
         consuming: Consuming,
         settling: Settling,
         keeping: Keeping,
-        counting: Counting,
+        upkeep: Upkeep,
     ) -> None:
         self._alone = alone
         self._shared = shared
@@ -56,7 +56,7 @@ class Lanes:
         self._consuming = consuming
         self._settling = settling
         self._keeping = keeping
-        self._counting = counting
+        self._upkeep = upkeep
 
     def publish(self, queue: Queue, payload: Payload, *, ids: Ids, if_match: str | None) -> Published:
         """Store one message; see `Publishes`."""
@@ -121,9 +121,14 @@ class Lanes:
         """Remove what a deleted queue held; see `Keeps`."""
         return self._keeping.remove(queue_id, partitions=int(settings.get("partitions", 1)))
 
-    def stored(self, queue: Queue) -> int:
-        """How many messages there are, counted."""
-        return self._counting.stored(queue)
+    def reap(self, queue: Queue) -> int:
+        """Every minute: leases and delays that have ended; returns how many."""
+        self._upkeep.observe(queue)
+        return self._upkeep.reap(queue, shape=self.shape(queue))
+
+    def expire(self, queue: Queue) -> int:
+        """Every minute: messages past their age, and the depth counter; returns how much there was to do."""
+        return self._upkeep.expire(queue, shape=self.shape(queue)) + self._upkeep.repair(queue)
 
     def redrive(
         self,

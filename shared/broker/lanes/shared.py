@@ -82,7 +82,7 @@ class Shared:
         settings, lane = settings_of(queue, OneToOneSettings), candidate.lane
         waiting = self._waiting(queue, candidate, most=2)
         if not waiting:
-            self._wait_for_the_append(candidate, now=now)
+            self.wait_for_the_append(candidate, now=now)
             return Attempt("empty")
         message = waiting[0]
         cutoff = expires(queue, now=now)
@@ -178,7 +178,7 @@ class Shared:
         )
         return int(str(row["tail"]))
 
-    def _wait_for_the_append(self, candidate: Candidate, *, now: int) -> None:
+    def wait_for_the_append(self, candidate: Candidate, *, now: int) -> None:
         """Look at an announced but empty lane again in a second; forget it when no publisher can be alive."""
         lane, rank = candidate.lane, candidate.rank
         later = ranks.Rank(now + _PAUSE, rank.n, rank.message_id, rank.deliveries, "W").text()

@@ -14,8 +14,10 @@ from broker.lanes.room import Room
 from broker.lanes.service import Lanes
 from broker.lanes.settling import Settling
 from broker.lanes.shared import Shared
+from broker.lanes.upkeep import Upkeep
 from broker.queues.queue import Queue
-from broker.queues.settings import STREAMS
+from broker.queues.rounds import Rounds
+from broker.queues.settings import STREAMS, TO_ONE
 from broker.wiring import queues
 
 
@@ -67,7 +69,7 @@ def lanes() -> Lanes:
             departures=departures(),
             clock=clock,
         ),
-        counting=counting(),
+        upkeep=Upkeep(state=state, departures=departures(), depth=queues.depth(), counting=counting(), clock=clock),
     )
 
 
@@ -77,3 +79,15 @@ def _waiting(queue: Queue) -> int:
     from broker.wiring import enrichment
 
     return enrichment.keeping(queue.type).pending(queue)
+
+
+@functools.cache
+def reaper() -> Rounds:
+    """Leases that have ended, at all queues."""
+    return Rounds(state=wiring.state(), registry=queues.registry(), name="reap", types=TO_ONE, work=lanes().reap)
+
+
+@functools.cache
+def expiry() -> Rounds:
+    """Messages past their age, at all queues."""
+    return Rounds(state=wiring.state(), registry=queues.registry(), name="expire", types=TO_ONE, work=lanes().expire)
