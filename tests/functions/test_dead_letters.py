@@ -129,7 +129,8 @@ def test_redrive_by_reason_takes_the_oldest(queue: QueueClient, clock: ManualClo
     assert [letter["payload"]["id"] for letter in queue.dead_letters()] == [1, 3, 4, 5]
     assert queue.call("dlq_redrive", body="").json["redriven"] == 4
     assert queue.call("dlq_redrive", body={"reason": "no such"}).json == {"redriven": 0, "results": []}
-    for body in ({"limit": 0}, {"entry_ids": []}, {"entry_ids": "x"}, {"all": True}):
+    bodies: list[Any] = [{"limit": 0}, {"entry_ids": []}, {"entry_ids": "x"}, {"all": True}]
+    for body in bodies:
         assert queue.call("dlq_redrive", body=body).problem == (400, "validation_failed")
 
 

@@ -160,7 +160,8 @@ def test_what_cannot_be_asked_for_is_refused(queue: QueueClient, body: dict[str,
 
 def test_a_payload_is_an_object(queue: QueueClient) -> None:
     queue.create()
-    for payload in ([], '"text"', 1, None):
+    payloads: list[Any] = [[], '"text"', 1, None]
+    for payload in payloads:
         assert queue.try_publish(payload).problem == (400, "validation_failed")
     assert queue.try_publish("").problem == (400, "malformed_json")
     assert queue.try_publish('{"a":NaN}').problem == (400, "malformed_json")
@@ -317,6 +318,7 @@ def test_after_its_last_delivery_a_message_is_a_dead_letter_and_its_keys_are_fre
     queue.create(visibility_key="group", primary_key="id", max_deliveries=2)
     queue.publish(message(1, "g"))
     queue.publish(message(2, "g"))
+    taken: Any = None
     for delivery in (1, 2):
         taken = queue.one()
         assert (taken["payload"]["id"], taken["delivery"]) == (1, delivery)

@@ -111,14 +111,14 @@ def test_a_key_is_free_after_every_way_out(
     queue: QueueClient, settings: dict[str, Any], way: str, clock: ManualClock
 ) -> None:
     """C5."""
-    extra: dict[str, Any] = {
+    extras: dict[str, dict[str, Any]] = {
         "auto_ack": {"auto_ack": True},
         "dead letter": {"max_deliveries": 1},
         "expiry": {"max_message_age_seconds": 2},
         "sweep": {"max_message_age_seconds": 2, "expired_to_dead_letters": True},
         "drop": {"max_queue_depth": 1, "overflow_policy": "drop_oldest_append"},
-    }.get(way, {})
-    queue.create(primary_key="id", **settings, **extra)
+    }
+    queue.create(primary_key="id", **settings, **extras.get(way, {}))
     queue.publish({"id": 1, "v": 1})
     assert queue.try_publish({"id": 1, "v": 1}).status == 409
     match way:
