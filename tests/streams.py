@@ -11,7 +11,7 @@ from broker.ids import MonotonicIds
 from broker.queues.contents import Content, Contents
 from broker.queues.deadletters import DeadLetters
 from broker.queues.kinds import Payload
-from broker.queues.models import ConsumeRequest, LeaseRequest, NackRequest
+from broker.queues.models import ConsumeRequest, LeaseRequest, NackRequest, SettleRequest
 from broker.queues.primarykeys import PrimaryKeys
 from broker.queues.queue import Queue
 from broker.queues.settings import OneToManySettings
@@ -85,7 +85,8 @@ class Node:
         dynamodb = self.world.client("dynamodb")
         self.state = StateTable(self.world.state_table, client=dynamodb, retry=retry)
         self.edges = EdgeTable(self.world.edges_table, client=dynamodb, retry=retry)
-        self.blobs = BlobStore(self.world.bucket, client=self.world.client("s3"), retry=retry)
+        bucket = self.world.resources.environment.get("BUCKET", "")  # dynalite has none
+        self.blobs = BlobStore(bucket, client=self.world.client("s3") if bucket else None, retry=retry)
         self.ids = MonotonicIds(self.clock)
         stored: dict[str, Any] = {"state": self.state, "edges": self.edges}
         vault = Vault(OneKey())
@@ -159,6 +160,12 @@ class Node:
     def nack(self, queue: Queue, name: str, message: Any, **body: Any) -> None:
         request = NackRequest(lease_id=message["lease_id"], **body)
         self.streams.nack(queue, message["message_id"], request, caller=caller(name))
+
+    def settle(self, queue: Queue, name: str, messages: Any) -> None:
+        """Ack messages in one call."""
+        acks = [{"message_id": message["message_id"], "lease_id": message["lease_id"]} for message in messages]
+        results = self.streams.settle(queue, SettleRequest.model_validate({"acks": acks}), caller=caller(name))
+        assert [result["status"] for result in results] == [200] * len(messages)
 
     def drain(self, queue: Queue, name: str, *, limit: int = 10) -> list[str]:
         """Consume and ack until there is nothing; returns the ids."""
