@@ -45,8 +45,8 @@ class Fanout:
     def run(self) -> None:
         members = range(len(self.nodes))
         together(
-            [lambda number=number: self.publish(number) for number in members]  # type: ignore[misc]
-            + [lambda number=number: self.consume(number) for number in members]  # type: ignore[misc]
+            [lambda number=number: self.publish(number) for number in members]
+            + [lambda number=number: self.consume(number) for number in members]
         )
 
     def publish(self, number: int) -> None:

@@ -6,6 +6,7 @@ from broker import keys
 from broker.ids import Clock
 from broker.queues.queue import Queue
 from broker.streams.consumer import REDRIVEN, Consumer, new_rev, read_consumer
+from broker.streams.figures import count
 from broker.streams.letters import Letters
 from broker.streams.redriven import Redriven
 from broker.streams.stored import Stored, read_stored, weigh
@@ -68,4 +69,6 @@ class Burying:
             self._state.transact([written, *letter])
         except TransactionRefused as refusal:
             raise refusal.failures[0] or ConditionFailed(old=None) from refusal
+        count(queue, "DeadLettered")
+        count(queue, "ExpiredLeases", slot.state == "leased")
         return read_consumer(row)

@@ -18,6 +18,7 @@ from broker.streams.burying import Burying
 from broker.streams.consumer import REDRIVEN, Consumer, Slot, new_lease
 from broker.streams.consumers import Consumers
 from broker.streams.expiry import Expiry
+from broker.streams.figures import count
 from broker.streams.leases import Lease, Leases
 from broker.streams.reading import Reader
 from broker.streams.redriven import Redriven
@@ -194,6 +195,7 @@ class Consuming:
             tenant_id=queue.tenant_id,
             queue_id=queue.queue_id,
         )
+        again = [consumer.slots[one.index] for one in found if one.deliveries > 1]
         now, lease = self._clock(), new_lease()
         until = now + settings_of(queue, OneToManySettings).consume_ttl_seconds * 1000
         for one in found:
@@ -208,6 +210,9 @@ class Consuming:
             )
             consumer = consumer.with_slot(one.index, slot)
         self._consumers.save(queue, replace(consumer, seen_at=now))
+        count(queue, "Delivered", len(found))
+        count(queue, "Unreadable", contents.count(None))
+        count(queue, "ExpiredLeases", sum(slot.state == "leased" for slot in again))
         answers = [self._answer(queue, consumer, one, content) for one, content in zip(found, contents, strict=True)]
         return {"messages": answers, "skipped": skipped} if skipped else {"messages": answers}
 

@@ -7,6 +7,7 @@ from broker.queues.contents import stored_body
 from broker.queues.deadletters import DeadLetters
 from broker.queues.letters import DeadLetter, Reason
 from broker.queues.queue import Queue
+from broker.streams.figures import count
 from broker.streams.stored import Stored
 from edge import BlobMissing, BlobStore, Operation, StateTable, TransactionRefused, Value
 
@@ -58,6 +59,7 @@ class Letters:
             self._state.transact(operations)
         except TransactionRefused:
             return
+        count(queue, "DeadLettered")
 
     def seal_detail(self, text: str, *, queue: Queue, client_id: str, message_id: str) -> bytes:
         """The reason of a nack, to be kept beside the consumer until it is needed."""

@@ -16,6 +16,7 @@ from broker.queues.kinds import Payload, Published
 from broker.queues.primarykeys import Holder
 from broker.queues.queue import Queue
 from broker.streams.draft import Draft, make_draft
+from broker.streams.figures import count
 from broker.streams.holders import Claim, Holders, place
 from broker.streams.room import Reserved, Room
 from broker.streams.stored import stored_edge
@@ -180,6 +181,7 @@ class Publishing:
                 self._edges.insert(edge, if_absent=True)
             except ConditionFailed as failure:
                 raise _TakenError from failure
+            count(queue, "Published")
             return published
         holder = Holder(draft.message_id, reserved.at, place(reserved.partition, number))
         held = [self._holders.hold_operation(queue, claim, holder=holder) for claim in claims]
@@ -187,6 +189,7 @@ class Publishing:
             self._state.transact([*held, self._edges.insert_operation(edge, if_absent=True), *also])
         except TransactionRefused as refusal:
             return self._refused(queue, ready, reserved, number, refusal)
+        count(queue, "Published")
         return published
 
     def _refused(

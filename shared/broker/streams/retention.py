@@ -10,6 +10,7 @@ from broker import keys
 from broker.ids import Clock
 from broker.queues.queue import Queue
 from broker.streams.expiry import Expiry
+from broker.streams.figures import count
 from broker.streams.reading import PAGE_WEIGHT
 from broker.streams.stored import Stored, read_stored, weigh
 from broker.streams.tail import GRACE_SECONDS, Tail, Tails
@@ -38,17 +39,18 @@ class Retention:
         def younger(stored: Stored) -> bool:
             return stored.is_message and stored.at > cutoff
 
-        count = 0
+        left = 0
         while remaining_seconds() > _STOP_SECONDS:
             tail = self._tails.read(queue.queue_id, partition=partition)
             prefix, fenced = self._prefix(queue.queue_id, partition, tail, until=younger)
             if not prefix and not fenced:
-                return count
+                return left
             messages = [stored for stored in prefix if stored.is_message]
             self._expiry.leaving(queue, messages, partition=partition)
             if self._raise(queue.queue_id, partition, tail, prefix):
-                count += len(messages)
-        return count
+                left += len(messages)
+                count(queue, "Expired", len(messages))
+        return left
 
     def drop_oldest(self, queue_id: str, *, partition: int, tail: Tail, amount: int) -> int:
         """Let the oldest `amount` messages leave; returns how many did: none if somebody else was faster.

@@ -11,6 +11,7 @@ from broker.errors import QueueFull
 from broker.ids import Clock
 from broker.queues.queue import Queue, settings_of
 from broker.queues.settings import OneToManySettings
+from broker.streams.figures import count
 from broker.streams.retention import Retention
 from broker.streams.stored import cutoff
 from broker.streams.tail import NoRoom, Tail, Tails, read_tail
@@ -98,7 +99,9 @@ class Room:
     ) -> bool:
         if settings.overflow_policy == "drop_oldest_append":
             excess = tail.held + amount - share
-            if self._retention.drop_oldest(queue.queue_id, partition=partition, tail=tail, amount=excess):
+            dropped = self._retention.drop_oldest(queue.queue_id, partition=partition, tail=tail, amount=excess)
+            if dropped:
+                count(queue, "Dropped", dropped)
                 return True
         fenced = self._retention.fence_old(queue.queue_id, partition=partition, tail=tail)
         expired = cutoff(self._clock(), age_seconds=settings.max_message_age_seconds)

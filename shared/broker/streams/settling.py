@@ -10,6 +10,7 @@ from broker.queues.models import NackRequest, SettledAck, SettledNack, SettleReq
 from broker.queues.queue import Queue, settings_of
 from broker.queues.settings import OneToManySettings
 from broker.streams.consumer import new_rev
+from broker.streams.figures import count
 from broker.streams.leases import Lease, Leases, Wish, judge
 from broker.streams.letters import Letters
 from broker.streams.redriven import Redriven
@@ -148,6 +149,8 @@ class Settling:
             )
         except ConditionFailed as failure:
             return failure
+        for change in changes:
+            count(queue, change.wish.title())
         return None
 
     def _bury(self, queue: Queue, lease: Lease, reason: str, *, rejected: bool, client_id: str) -> None:
@@ -181,6 +184,9 @@ class Settling:
             if failure is None:
                 raise Conflict from refusal
             judge(failure.old, lease, wish="nacked", now=now)
+        else:
+            count(queue, "Nacked")
+            count(queue, "DeadLettered", message is not None)
 
     def _read(self, queue: Queue, lease: Lease, *, client_id: str) -> Stored | None:
         if lease.entry:
