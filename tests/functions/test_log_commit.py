@@ -172,24 +172,6 @@ def test_a_throttled_commit_is_503_and_can_be_repeated(log: LogClient, tenant: T
     assert log.seqs() == [59]
 
 
-@pytest.mark.parametrize("by", ["offset", "cursor"])
-def test_a_commit_that_died_is_finished_by_its_repeat(log: LogClient, faults: ModuleType, by: str) -> None:
-    place: dict[str, Any] = {}
-
-    def prepare() -> None:
-        log.commit(offset=10**6)
-        log.enqueue(*({"key": "k", "seq": n, "value": "x" * 70_000 * (n == 1)} for n in range(30)))
-        place[by] = log.poll(limit=28)[by]
-        log.enqueue_seqs(3)
-
-    kept = 0 if by == "offset" else 1
-    for _ in faults.crash_points(lambda: log.commit(**place), prepare=prepare):
-        before = set(log.seqs())
-        assert before >= {28, 29}
-        log.commit(**place)
-        assert log.seqs() == [3] * kept + [28, 29]
-
-
 def chain(log: LogClient, *, pages: int, limit: int) -> str:
     """The cursor that a number of pages lead to."""
     cursor = log.poll(limit=limit)["cursor"]

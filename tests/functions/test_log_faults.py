@@ -80,6 +80,14 @@ def test_a_lost_answer_stores_nothing_twice(patient: LogClient, faults: ModuleTy
     assert [message["id"] for message in patient.poll()["messages"]] == [each["id"] for each in answer["results"]]
 
 
+def test_an_entry_stored_by_a_lost_attempt_is_never_called_throttled(patient: LogClient, faults: ModuleType) -> None:
+    with faults.choosing(once_then(faults.LOST, faults.THROTTLED, "BatchWriteItem")):
+        reply = patient.try_enqueue(*numbers(3))
+    assert reply.problem == (503, "unavailable")
+    assert {result["error"] for result in reply.json["results"]} == {"unavailable"}
+    assert patient.seqs() == [0, 1, 2]
+
+
 def test_answers_that_all_were_lost_may_have_stored(patient: LogClient, faults: ModuleType) -> None:
     with faults.failing(faults.LOST, times=None, operation="BatchWriteItem"):
         reply = patient.try_enqueue(*numbers(3))
