@@ -16,5 +16,6 @@ def queue_id(request: Request) -> str:
 @endpoint("POST /queues/{queue}/messages/batch", who="tenant", idempotent=queue_id)
 def handler(request: Request) -> Answer:
     """Store the messages, one result each."""
-    messages = request.json(BatchRequest).messages
-    return published_batch(queues.publish_batch(request.caller, request.name("queue"), messages, ids=request.ids))
+    messages, version = request.json(BatchRequest).messages, request.headers.get("if-match")
+    outcomes = queues.publish_batch(request.caller, request.name("queue"), messages, ids=request.ids, if_match=version)
+    return published_batch(outcomes)

@@ -86,6 +86,63 @@ def test_payloads_of_every_size_come_back_and_leave_no_object(
     assert (world.objects(), leftovers(world)) == ([], [])
 
 
+@pytest.mark.parametrize("kind", ["one_to_one", "one_to_many"])
+def test_long_messages_are_delivered_as_far_as_an_answer_holds_them(
+    process: Process, tenant: Tenant, kind: str
+) -> None:
+    queue = QueueClient(process, tenant.key).create(kind)
+    text = "x" * (1024 * 1024 - 20)
+    for n in range(6):
+        queue.publish({"n": n, "x": text})
+    seen: list[int] = []
+    while messages := queue.consume(max_messages=10):
+        assert len(messages) <= 4
+        seen += [message["payload"]["n"] for message in messages]
+        for message in messages:
+            queue.ack(message)
+    assert seen == list(range(6))
+
+
+def test_short_messages_come_as_many_as_are_asked_for(queue: QueueClient) -> None:
+    queue.create()
+    queue.publish_many(*({"n": n} for n in range(12)))
+    assert len(queue.consume(max_messages=10)) == 10
+
+
+def test_a_batch_is_delivered_in_its_order(queue: QueueClient) -> None:
+    queue.create()
+    for first in range(0, 60, 20):
+        queue.publish_many(*({"n": n} for n in range(first, first + 20)))
+    seen: list[int] = []
+    while messages := queue.consume(max_messages=10):
+        seen += [message["payload"]["n"] for message in messages]
+    assert seen == list(range(60))
+
+
+def test_too_many_entries_are_told_as_such(queue: QueueClient) -> None:
+    queue.create()
+    ack = {"message_id": "m", "lease_id": "l"}
+    assert queue.call("queue_settle", body={"acks": [ack] * 101}).problem == (413, "too_many_entries")
+    assert queue.call("dlq_redrive", body={"entry_ids": ["e"] * 101}).problem == (413, "too_many_entries")
+
+
+def test_a_batch_has_no_version(queue: QueueClient) -> None:
+    queue.create()
+    reply = queue.call("message_publish_batch", body={"messages": [{"n": 1}]}, headers={"If-Match": '"1"'})
+    assert reply.problem == (400, "validation_failed")
+    assert queue.consume() == []
+
+
+def test_a_repeat_with_another_if_match_is_another_request(queue: QueueClient) -> None:
+    queue.create("key_value", primary_key="k", on_duplicate="replace")
+    key = {"Idempotency-Key": "once"}
+    first = queue.try_publish({"k": 1}, headers=key)
+    assert first.status == 201
+    assert queue.try_publish({"k": 1}, headers=key).body == first.body
+    other = queue.try_publish({"k": 1}, headers={**key, "If-Match": '"1"'})
+    assert other.problem == (422, "idempotency_mismatch")
+
+
 def test_across_keys_the_oldest_comes_first(queue: QueueClient, clock: ManualClock) -> None:
     queue.create(visibility_key="group")
     for number, group in enumerate("aabbca"):
@@ -289,7 +346,7 @@ def test_settle_answers_each_entry_acks_first(any_queue: QueueClient) -> None:
         {"message_id": three["message_id"], "status": 200},
         {"message_id": one["message_id"], "status": 409, "code": "lease_lost"},
     ]
-    assert any_queue.call("queue_settle", body={"acks": [lease(one)] * 101}).status == 400
+    assert any_queue.call("queue_settle", body={"acks": [lease(one)] * 101}).problem == (413, "too_many_entries")
 
 
 def test_auto_ack_delivers_once_without_a_lease(queue: QueueClient, world: World) -> None:

@@ -5,6 +5,7 @@ and because an answer written in small pieces waits 40 ms for the client's ackno
 """
 
 import contextlib
+import email.errors
 import http.server
 import socket
 import socketserver
@@ -34,6 +35,14 @@ IDLE_SECONDS = 60
 LINGER_SECONDS = 2
 _BODILESS = frozenset({204, 304})
 _PHRASES = {status.value: status.phrase for status in HTTPStatus}
+
+
+# What the parser, made for mail, misses where a head ends and a body of several parts has not begun.
+BODY_DEFECTS = (
+    email.errors.MultipartInvariantViolationDefect,
+    email.errors.NoBoundaryInMultipartDefect,
+    email.errors.StartBoundaryNotFoundDefect,
+)
 
 
 class Front(socketserver.ThreadingMixIn, socketserver.TCPServer):
@@ -148,7 +157,8 @@ class Connection(http.server.BaseHTTPRequestHandler):
         if head_bytes(self.requestline, self.headers.items()) > HEAD_BYTES:
             self.refuse(431)
             return False
-        if self.headers.defects or self.request_version == "HTTP/0.9":
+        defects = [defect for defect in self.headers.defects if not isinstance(defect, BODY_DEFECTS)]
+        if defects or self.request_version == "HTTP/0.9":
             self.refuse(400)
             return False
         return True

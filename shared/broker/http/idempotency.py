@@ -49,7 +49,7 @@ def answer_once(call: Callable[[Request], Answer], request: Request, context: An
         raise ValidationFailed.of("Idempotency-Key", f"must be 1 to {KEY_MOST} printable ASCII characters")
     parts = [request.caller.tenant_id, request.route, queue_id, key]
     scope = hashlib.sha256(jsontext.dumps(parts)).hexdigest()
-    body = hashlib.sha256(request.body).hexdigest()
+    body = hashlib.sha256(jsontext.dumps(_decisive(request)) + request.body).hexdigest()
 
     def once(*, data: dict[str, str]) -> dict[str, Any]:
         answer = call(_with_ids(request, scope=scope, body=data["body"]))
@@ -78,6 +78,14 @@ def answer_once(call: Callable[[Request], Answer], request: Request, context: An
     except BaseError as error:
         raise Unavailable("Whether this request was answered before cannot be found out now.") from error
     return Answer(int(kept["status"]), str(kept["body"]).encode(), dict(kept["headers"]))
+
+
+def _decisive(request: Request) -> list[str]:
+    """The headers, beside the body, that decide what the request does."""
+    names = [name for name in request.headers if name.startswith("x-document-") or name == "if-match"]
+    if any(name.startswith("x-document-") for name in names):
+        names.append("content-type")
+    return [f"{name}: {request.headers.get(name)}" for name in sorted(names)]
 
 
 @functools.cache

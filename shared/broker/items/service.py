@@ -34,12 +34,12 @@ from broker.items.watermark import Watermark
 from broker.items.writing import ItemWriter
 from broker.jsontext import Number
 from broker.listing import Listing
+from broker.queues.contents import ANSWER_MOST
 from broker.queues.queue import Queue, settings_of
 from broker.queues.registry import Registry
 from broker.queues.settings import KeyValueSettings
 from broker.tokens import Tokens
 
-_ANSWER_MOST = 5 * 1024 * 1024
 _ATTEMPTS = 8
 
 
@@ -130,7 +130,7 @@ class ItemService:
         wanted = {digest(key): key for key in checked}
         found = dict(zip(wanted, self._reader.find(queue, list(wanted)), strict=True)) if wanted else {}
         rows = [stored for stored in found.values() if stored is not None]
-        if sum(stored.weight for stored in rows) > _ANSWER_MOST:
+        if sum(stored.weight for stored in rows) > ANSWER_MOST:
             raise PayloadTooLarge("These items together are too large for one answer; ask for fewer.")
         opened = dict(zip((row.digest for row in rows), self._reader.open_all(queue, rows), strict=True))
         items = [self._reader.answer(queue, item) for item in opened.values() if item is not None]

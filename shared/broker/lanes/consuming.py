@@ -23,13 +23,14 @@ from broker.lanes.messages import (
 )
 from broker.lanes.room import read_candidate
 from broker.lanes.shape import Fate, Shape
-from broker.queues.contents import Content, Contents
+from broker.queues.contents import ANSWER_MOST, Content, Contents, weight
 from broker.queues.models import ConsumeAnswer, ConsumeRequest, MessageAnswer
 from broker.queues.queue import Queue, settings_of
 from broker.queues.settings import OneToOneSettings
 from edge import StateTable
 from edge.threads import side_by_side
 
+_MESSAGE_MOST = 1024 * 1024
 _SPARE = 12
 _ROUNDS = 8
 _LANE_ROUNDS = 30
@@ -62,14 +63,19 @@ class Consuming:
             partitions = partitions_of(queue)
             first = random.randrange(len(partitions))  # noqa: S311  # spreads consumers, hides nothing
             for pk in partitions[first:] + partitions[:first]:
-                leases += self._due(queue, pk, wanted=request.max_messages - len(leases), shape=shape)
-                if len(leases) >= request.max_messages:
+                wanted = request.max_messages - len(leases)
+                leases += self._due(queue, pk, wanted=wanted, taken=leases, shape=shape)
+                if len(leases) >= request.max_messages or _room(leases) < 1:
                     break
         leases.sort(key=lambda lease: (lease.message.published_at, lease.message.message_id))
         return {"messages": self._answers(queue, leases)}
 
-    def _due(self, queue: Queue, pk: str, *, wanted: int, shape: Shape) -> list[Lease]:
-        """Lease up to `wanted` messages of one partition: the oldest, or, where others are quicker, any that is due."""
+    def _due(self, queue: Queue, pk: str, *, wanted: int, taken: Sequence[Lease], shape: Shape) -> list[Lease]:
+        """Lease up to `wanted` messages of one partition: the oldest, or, where others are quicker, any that is due.
+
+        How long a message is shows only when it is leased. So no more are leased at a time than fit the answer for
+        certain, beside those `taken` from other partitions: four, unless these are short, then more.
+        """
         leases: list[Lease] = []
         for number in range(_ROUNDS):
             now = self._clock()
@@ -79,14 +85,15 @@ class Consuming:
             if number:
                 random.shuffle(due)
             again = len(page.rows) == limit
-            while due and len(leases) < wanted:
-                batch = due[: wanted - len(leases)]
+            while due and (room := min(wanted - len(leases), _room(leases, taken=taken))) > 0:
+                batch = due[:room]
                 attempts = side_by_side(lambda candidate: self._take(queue, candidate, shape=shape), batch)
                 leases += [attempt for attempt in attempts if isinstance(attempt, Lease)]
                 again = again or any(attempt in ("lost", "expired", "exhausted") for attempt in attempts)
                 due = due[len(batch) :]
-                random.shuffle(due)
-            if len(leases) >= wanted or not again or not page.rows:
+                if "lost" in attempts:
+                    random.shuffle(due)
+            if _room(leases, taken=taken) < 1 or len(leases) >= wanted or not again or not page.rows:
                 break
         return leases
 
@@ -162,3 +169,9 @@ class Consuming:
 
     def _count(self, queue: Queue, name: str, value: float = 1) -> None:
         metrics.count(name, value, kind=queue.type, tenant_id=queue.tenant_id, queue_id=queue.queue_id)
+
+
+def _room(leases: Sequence[Lease], *, taken: Sequence[Lease] = ()) -> int:
+    """How many more messages fit the answer, however long they are."""
+    held = sum(min(weight(lease.message.body), _MESSAGE_MOST) for lease in (*taken, *leases))
+    return (ANSWER_MOST - held) // _MESSAGE_MOST

@@ -32,6 +32,7 @@ class Draft:
         body: Its sealed body, where it has been stored before.
         once: A request that may be carried out again: the message must not be stored twice under its id.
         announced: Its number in a shared lane, where an attempt that was refused has announced it already.
+        at: The moment at which it is published, None for when it is stored.
     """
 
     message_id: str
@@ -42,6 +43,7 @@ class Draft:
     body: dict[str, Value] | None = None
     once: bool = False
     announced: int | None = None
+    at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,9 +68,11 @@ class Publishing:
     def publish_many(self, queue: Queue, drafts: Sequence[Draft], *, shape: Shape) -> list[Published | BrokerError]:
         """Store messages, one outcome each, in order; one refusal touches no other.
 
-        Messages of one lane are stored one after the other, lanes side by side. When there is not room for all, the
-        first get it.
+        Messages of one lane are stored one after the other, lanes side by side. All are published at one moment, so
+        that they are delivered in their order. When there is not room for all, the first get it.
         """
+        now = self._clock()
+        drafts = [replace(draft, at=now) for draft in drafts]
         limit = limit_of(queue)
         granted = 0 if limit is None else self._reserve(queue, limit, amount=len(drafts))
         tickets = Tickets(granted)
@@ -135,7 +137,7 @@ class Publishing:
     def _try(self, queue: Queue, draft: Draft, *, shape: Shape, body: dict[str, Value]) -> tuple[Published, bool]:
         """Store a message; says too whether it is this call that stored it."""
         for _ in range(_ATTEMPTS):
-            now = self._clock()
+            now = self._clock() if draft.at is None else draft.at
             try:
                 before = shape.store(queue, draft, body=body, now=now)
             except AlongsideRefused as refusal:
@@ -156,7 +158,7 @@ class Publishing:
         """Store a message in the place of another, both in one transaction."""
         body = self._body(queue, draft)
         for victim in itertools.islice(self._victims(queue, draft, shape=shape), _VICTIMS_MOST):
-            now = self._clock()
+            now = self._clock() if draft.at is None else draft.at
             going = replace(draft, alongside=[*draft.alongside, *victim.removal])
             try:
                 before = shape.store(queue, going, body=body, now=now)

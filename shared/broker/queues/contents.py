@@ -19,6 +19,10 @@ PURPOSE = "message"
 _LENGTH = 4
 
 
+ANSWER_MOST = 4 * 1024 * 1024
+"""Bytes of payloads that one answer may hold: in base64, as Lambda hands on what is long, they stay below its 6 MB."""
+
+
 @dataclass(frozen=True, slots=True)
 class Content:
     """A message's content.
@@ -138,6 +142,12 @@ class Contents:
             except Unreadable:
                 contents.append(None)
         return contents
+
+
+def weight(attributes: Mapping[str, Value]) -> int:
+    """Bytes of a sealed body, wherever it stands."""
+    body = attributes.get("body")
+    return len(body) if isinstance(body, bytes) else int(str(attributes.get("size", 0))) + OVERHEAD
 
 
 def stored_body(attributes: Mapping[str, Value]) -> dict[str, Value]:

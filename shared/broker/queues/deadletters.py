@@ -11,7 +11,7 @@ from broker.crypto import Scope, Vault
 from broker.errors import BrokerError, InvalidToken, NotFound
 from broker.ids import Ids
 from broker.listing import Listing, PageRequest
-from broker.queues.contents import Content, Contents
+from broker.queues.contents import ANSWER_MOST, Content, Contents, weight
 from broker.queues.kinds import Published
 from broker.queues.letters import DeadLetter, Redrives, letter_answer, letter_edge, open_letter
 from broker.queues.models import DeadLetterAnswer, RedriveRequest
@@ -21,7 +21,6 @@ from edge import Edge, EdgeTable, Operation, Position, Row, StateTable, Transact
 
 COUNT_MOST = 10_000
 REDRIVE_MOST = 100
-_PAGE_WEIGHT = 4 * 1024 * 1024
 _READ = 25
 _ID_MOST = 200
 _STOP_SECONDS = 3.0
@@ -67,8 +66,8 @@ class DeadLetters:
             resume=resume,
             limit=request.limit,
             max_run=request.limit,
-            max_weight=_PAGE_WEIGHT,
-            weigh=_weigh,
+            max_weight=ANSWER_MOST,
+            weigh=lambda edge: weight(edge.attributes),
         )
         letters = [self._read(queue, edge) for edge in page.edges]
         contents = self._open(queue, letters)
@@ -201,11 +200,6 @@ class DeadLetters:
 
     def _read(self, queue: Queue, edge: Edge) -> DeadLetter:
         return open_letter(edge, tenant_id=queue.tenant_id, queue_id=queue.queue_id, vault=self._vault)
-
-
-def _weigh(edge: Edge) -> int:
-    body = edge.attributes.get("body")
-    return len(body) if isinstance(body, bytes) else int(str(edge.attributes.get("size", 0)))
 
 
 def _position(text: str) -> Position:

@@ -3,13 +3,13 @@
 from collections.abc import Callable
 
 from broker.caller import Caller
-from broker.errors import BrokerError, Unavailable, WrongQueueType
+from broker.errors import BrokerError, TooManyEntries, Unavailable, WrongQueueType
 from broker.ids import Ids
 from broker.listing import Listing, PageRequest
 from broker.queues.deadletters import DeadLetters
 from broker.queues.kinds import Published
 from broker.queues.letters import Redrives
-from broker.queues.models import DeadLetterAnswer, RedriveRequest
+from broker.queues.models import BATCH_MOST, DeadLetterAnswer, RedriveRequest
 from broker.queues.queue import Queue
 from broker.queues.registry import Registry
 from broker.queues.settings import TO_MANY, TO_ONE, QueueType
@@ -46,7 +46,13 @@ class DlqService:
     def redrive(
         self, caller: Caller, reference: str, request: RedriveRequest, *, ids: Ids
     ) -> list[tuple[str, Published | BrokerError]]:
-        """Put many back into the queue, one outcome each."""
+        """Put many back into the queue, one outcome each.
+
+        Raises:
+            TooManyEntries: More than 100 are named.
+        """
+        if request.entry_ids is not None and len(request.entry_ids) > BATCH_MOST:
+            raise TooManyEntries(f"At most {BATCH_MOST} dead letters can be named in one request.")
         queue = self._find(caller, reference, enabled=True)
         return self._letters.redrive(queue, request, by=self._redrives(queue.type), ids=ids)
 

@@ -94,15 +94,15 @@ class SettledNack(SettledAck):
 class SettleRequest(Body):
     """POST /queues/{queue}/settle."""
 
-    acks: list[SettledAck] = Field(default_factory=list, max_length=100)
-    nacks: list[SettledNack] = Field(default_factory=list, max_length=100)
+    acks: list[SettledAck] = Field(default_factory=list)
+    nacks: list[SettledNack] = Field(default_factory=list)
     client_id: str | None = None
 
 
 class RedriveRequest(Body):
     """POST /queues/{queue}/dlq/redrive."""
 
-    entry_ids: Annotated[list[str], Field(min_length=1, max_length=100)] | None = None
+    entry_ids: Annotated[list[str], Field(min_length=1)] | None = None
     reason: Annotated[str, Field(max_length=100)] | None = None
     limit: Annotated[Int, Field(ge=1, le=1000)] | None = None
 

@@ -122,9 +122,15 @@ class QueueService:
         return self._publishes(queue.type).publish(queue, _payload(value), ids=ids, if_match=if_match)
 
     def publish_batch(
-        self, caller: Caller, reference: str, values: Sequence[dict[str, Any]], *, ids: Ids
+        self, caller: Caller, reference: str, values: Sequence[dict[str, Any]], *, ids: Ids, if_match: str | None
     ) -> list[Published | BrokerError]:
-        """Publish many; one outcome each, in order."""
+        """Publish many; one outcome each, in order.
+
+        Raises:
+            ValidationFailed: There is an If-Match, which could be meant for one message only.
+        """
+        if if_match is not None:
+            raise ValidationFailed.of("If-Match", "has no meaning for a batch")
         queue = self._publishable(caller, reference)
         if len(values) > BATCH_MOST:
             raise TooManyEntries(f"At most {BATCH_MOST} messages fit one request.")
@@ -159,7 +165,13 @@ class QueueService:
         return times.text(self._delivers(queue.type).extend(queue, message_id, request, caller=caller))
 
     def settle(self, caller: Caller, reference: str, request: SettleRequest) -> Sequence[SettleResult]:
-        """Many acks and nacks."""
+        """Many acks and nacks.
+
+        Raises:
+            TooManyEntries: There are more than 100 of one.
+        """
+        if max(len(request.acks), len(request.nacks)) > BATCH_MOST:
+            raise TooManyEntries(f"At most {BATCH_MOST} acks and {BATCH_MOST} nacks fit one request.")
         queue = self._delivering(caller, reference, client_id=request.client_id)
         return self._delivers(queue.type).settle(queue, request, caller=caller)
 
@@ -174,7 +186,7 @@ class QueueService:
         queue = find(caller, reference, action="consume")
         if queue.type not in TO_ONE | TO_MANY:
             raise WrongQueueType(f"A {queue.type} queue does not deliver messages.")
-        if client_id is not None and caller.role != "admin":
+        if client_id not in {None, caller.client_id} and caller.role != "admin":
             raise Forbidden("Only the tenant admin acts for another client.")
         if client_id is not None and queue.type in TO_ONE:
             raise ValidationFailed.of("client_id", "has no meaning for this type of queue")

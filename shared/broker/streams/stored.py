@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from broker.crypto import OVERHEAD
+from broker.queues.contents import weight
 from broker.streams.tail import ONLY_ID
 from edge import Edge, Value
 
@@ -58,8 +58,7 @@ def read_stored(edge: Edge) -> Stored:
 
 def weigh(edge: Edge) -> int:
     """Bytes of a message's body, wherever it is."""
-    body = edge.attributes.get("body")
-    return len(body) if isinstance(body, bytes) else int(str(edge.attributes.get("size", 0))) + OVERHEAD
+    return weight(edge.attributes)
 
 
 def cutoff(now: int, *, age_seconds: int | None) -> int | None:
