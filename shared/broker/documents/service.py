@@ -1,9 +1,11 @@
 """Upload, list, show, delete: what callers do with documents."""
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from broker.caller import Action, Caller
+from broker.crypto import Unreadable
 from broker.documents import conversion, naming, negotiation
 from broker.documents.conversion import Unshowable
 from broker.documents.document import Document
@@ -15,6 +17,7 @@ from broker.documents.uploads import Uploads
 from broker.errors import NotAcceptable, NotFound, PayloadTooLarge, ValidationFailed, WrongQueueType
 from broker.ids import Ids, is_ulid
 from broker.listing import Listing
+from broker.metrics import count
 from broker.queues.queue import Queue
 from broker.queues.registry import Registry
 from broker.queues.settings import DOCUMENTS
@@ -130,7 +133,10 @@ class DocumentService:
         queue = self._find(caller, reference, "consume")
         if not is_ulid(document_id):
             raise NotFound("There is no such document.")
-        document = self._store.load(queue, document_id)
+        with _counted(queue):
+            return self._shown(queue, self._store.load(queue, document_id), accept=accept, held=held, wanted=wanted)
+
+    def _shown(self, queue: Queue, document: Document, *, accept: str | None, held: str | None, wanted: bool) -> Shown:
         original = document.media.format
         if original == "text":
             return self._original(queue, document, "text/plain", held=held, wanted=wanted)
@@ -177,6 +183,16 @@ class DocumentService:
         except BlobMissing:
             self._store.load(queue, document.document_id)  # deleted at this very moment: there is no such document
             raise
+
+
+@contextlib.contextmanager
+def _counted(queue: Queue) -> Iterator[None]:
+    """Count what does not open; the caller is told of a defect."""
+    try:
+        yield
+    except Unreadable:
+        count("Unreadable", kind=queue.type, tenant_id=queue.tenant_id, queue_id=queue.queue_id)
+        raise
 
 
 def _of_documents(queue: Queue) -> Queue:
