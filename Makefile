@@ -17,7 +17,7 @@ run: .venv/.locked $(if $(STATE),.tools/ministack/.locked) ## local server; PORT
 	$(PY) -m tools.serve
 
 test: install check ## everything
-	$(PY) -m pytest
+	$(PY) -m pytest -n auto --dist loadfile
 
 e2e: install ## the journeys of every queue type over HTTP on the deployed stack; part of `make test`
 	$(PY) -m pytest tests/e2e
