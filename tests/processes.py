@@ -28,6 +28,7 @@ from urllib.parse import quote, urlencode
 import broker.wiring
 from broker import jsontext
 from edge import Retry
+from tools.rights import acting
 from tests.worlds import ManualClock
 
 ROOT = Path(__file__).parents[1]
@@ -158,7 +159,12 @@ class Process:
                 broker.wiring.settings()
             self._apps[name] = app
         handler: Callable[[Any, Any], dict[str, Any]] = self._apps[name].handler
-        return handler
+
+        def called(event: Any, context: Any) -> dict[str, Any]:
+            with acting(name):
+                return handler(event, context)
+
+        return called
 
     def run(self, name: str) -> dict[str, Any]:
         """Run a scheduled function."""
