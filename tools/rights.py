@@ -3,7 +3,7 @@
     rights = Rights(resources)
     with watching(rights), acting("log_poll"):
         handler(event, context)
-    assert rights.used["log_poll"] <= granted(template)["log_poll"]
+    assert rights.used["log_poll"] <= set().union(*granted(template)["log_poll"].values())
 
 Resources are named as the template names them: `State`, `State/index/by_rank`, `Bucket/payload/*`, `TenantKeys`.
 """
@@ -104,20 +104,25 @@ def _deleted(call: Call) -> list[str]:
     return [part.split("</Key>")[0] for part in text.split("<Key>")[1:]]
 
 
-def granted(template: Template) -> dict[str, set[Right]]:
-    """What the policies of each function grant, shared ones included, by the function's folder."""
+def granted(template: Template) -> dict[str, dict[str, set[Right]]]:
+    """What the policies of each function grant: by the function's folder, and there by the shared policy, or `own`."""
     names = {name: name for name in template.resources}
     shared = template.resources_of("AWS::IAM::ManagedPolicy")
-    found: dict[str, set[Right]] = {}
-    for function in template.functions:
-        policies = template.resources[function.logical_id]["Properties"]["Policies"]
-        documents = [shared[one["Ref"]]["PolicyDocument"] if "Ref" in one else one for one in policies]
-        statements = [statement for document in documents for statement in document["Statement"]]
-        found[function.name] = {
+
+    def rights(document: Any) -> set[Right]:
+        return {
             (action, template.resolve(resource, names=names))
-            for statement in statements
+            for statement in document["Statement"]
             for action in _listed(statement["Action"])
             for resource in _listed(statement["Resource"])
+        }
+
+    found: dict[str, dict[str, set[Right]]] = {}
+    for function in template.functions:
+        policies = template.resources[function.logical_id]["Properties"]["Policies"]
+        found[function.name] = {
+            one.get("Ref", "own"): rights(shared[one["Ref"]]["PolicyDocument"] if "Ref" in one else one)
+            for one in policies
         }
     return found
 

@@ -11,13 +11,13 @@ from tests.template.repository import functions, template
 
 @pytest.mark.parametrize("journey", JOURNEYS)
 def test_a_journey(process: Process, platform_key: str, journey: str) -> None:
-    JOURNEYS[journey](product_in_process(template(), platform_key=platform_key, process=process))
+    JOURNEYS[journey](product_in_process(template(), platform_key=platform_key, process_of=lambda _: process))
 
 
 def test_the_journeys_take_every_function(process: Process, platform_key: str) -> None:
     taken: set[str] = set()
     for journey in JOURNEYS.values():
-        product = product_in_process(template(), platform_key=platform_key, process=process)
+        product = product_in_process(template(), platform_key=platform_key, process_of=lambda _: process)
         journey(product)
         assert isinstance(product.transport, GatewayTransport)
         taken |= product.transport.taken

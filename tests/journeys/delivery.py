@@ -11,6 +11,8 @@ def one_to_one(product: Product) -> None:
     admin, _ = product.tenant()
     _deliver(product, admin, kind="one_to_one", visibility_key=["customer"])
     _drop_the_oldest(admin, kind="one_to_one")
+    for schedule in ("lease_reap", "message_expire"):
+        product.schedule(schedule)
 
 
 def one_to_many(product: Product) -> None:
@@ -19,6 +21,41 @@ def one_to_many(product: Product) -> None:
     _deliver(product, admin, kind="one_to_many")
     _drop_the_oldest(admin, kind="one_to_many")
     _consumers(product, admin)
+
+
+def stream_to_one(product: Product) -> None:
+    """Messages joined with the items they name, each to one consumer."""
+    _enrich(product, kind="stream_to_one")
+
+
+def stream_to_many(product: Product) -> None:
+    """Messages joined with the items they name, each to every consumer."""
+    _enrich(product, kind="stream_to_many")
+
+
+def _enrich(product: Product, *, kind: str) -> None:
+    admin, _ = product.tenant()
+    items = {"primary_key": ["sku"], "on_duplicate": "replace"}
+    admin("POST", "/queues", body={"name": "prices", "type": "key_value", "settings": items}, expect=201)
+    join = {"lookup_queue": "prices", "foreign_key": ["sku"], "missing_lookup": "defer"}
+    admin("POST", "/queues", body={"name": "sales", "type": kind, "settings": join}, expect=201)
+    admin("POST", "/queues/prices/messages", body={"sku": "a", "price": 3}, expect=201)
+    sent = admin("POST", "/queues/sales/messages", body={"sku": "a", "n": 1}, expect=201)
+    assert sent["status"] == "queued"
+    late = admin("POST", "/queues/sales/messages", body={"sku": "b", "n": 2}, expect=201)
+    assert late["status"] == "pending_enrichment"
+    message = _take(admin, "/queues/sales")
+    assert message["payload"] == {"sku": "a", "n": 1, "price": 3}
+    admin("POST", f"/queues/sales/messages/{message['message_id']}/ack", body=_lease(message))
+    admin("POST", "/queues/prices/messages", body={"sku": "b", "price": 4}, expect=201)
+    product.schedule("message_promote")
+    message = _take(admin, "/queues/sales")
+    assert (message["message_id"], message["payload"]["price"]) == (late["message_id"], 4)
+    admin("POST", f"/queues/sales/messages/{message['message_id']}/ack", body=_lease(message))
+    admin("DELETE", "/queues/prices", expect=409)
+    admin("DELETE", "/queues/sales", expect=204)
+    admin("DELETE", "/queues/prices", expect=204)
+    product.schedule("queue_sweep")
 
 
 def _deliver(product: Product, admin: Caller, *, kind: str, **settings: Any) -> None:
