@@ -28,8 +28,8 @@ from urllib.parse import quote, urlencode
 import broker.wiring
 from broker import jsontext
 from edge import Retry
-from tools.rights import acting
 from tests.worlds import ManualClock
+from tools.rights import acting
 
 ROOT = Path(__file__).parents[1]
 SECRETS = re.compile(r"Traceback|test-(Edges|State|Documents)|test-documents|dynamodb|boto", re.IGNORECASE)
