@@ -7,6 +7,7 @@ import pytest
 from tests.functions.series import SeriesClient, at
 from tests.processes import Process, Tenant
 from tests.worlds import ManualClock, World
+from tools.ledger import Ledger
 
 
 @pytest.fixture
@@ -157,3 +158,19 @@ def test_age_and_number_may_both_be_limited(series: SeriesClient, clock: ManualC
     assert publish(series, "10:00", "10:10", "09:30", "09:15") == [201] * 3 + [422]
     assert series.starts() == ["09:30", "10:00", "10:10"]
     assert stored(world) == 3
+
+
+def test_a_count_survives_that_old_buckets_go(series: SeriesClient, clock: ManualClock, ledger: Ledger) -> None:
+    """Else every new bucket of a series with both limits would have all of them counted."""
+    series.define(timestamp_field="at", max_message_age_seconds=3600, max_buckets=50)
+    for minute in range(0, 60, 5):
+        publish(series, f"09:{minute:02d}")
+    clock.advance(seconds=900)
+    assert publish(series, "09:55") == [201], "the caches are warm again"
+    with ledger.operation("three buckets go") as going:
+        assert publish(series, "10:00") == [201]
+    assert going.calls == {"dynamodb.GetItem": 3, "dynamodb.Query": 1, "dynamodb.TransactWriteItems": 2}
+    with ledger.operation("another bucket") as cost:
+        assert publish(series, "10:05") == [201]
+    assert cost.calls == {"dynamodb.GetItem": 2, "dynamodb.Query": 1, "dynamodb.TransactWriteItems": 1}
+    assert series.stats()["depth"] == 11

@@ -323,3 +323,17 @@ def test_a_foreign_queue_is_like_none(process: Process, tenant: Tenant, stranger
     none = process.call(function, key=tenant.key, path={"queue": "01KB9Z5N6V4T8R2QWXYZ0ABCDE"})
     assert foreign.problem == none.problem == (404, "not_found")
     assert set(foreign.json) == set(none.json)
+
+
+def test_the_key_of_another_series_is_not_shown_as_this_one_s(series: SeriesClient, world: World) -> None:
+    """Case L1: what was swapped in storage does not open, and hides nothing else."""
+    series.define(primary_key=["id"])
+    for key in ("a", "b", "c"):
+        series.publish({"id": key, "p": 1})
+    rows = [row for row in world.rows(world.state_table) if row["pk"]["S"].startswith("series#")]
+    first, second = rows[0]["key"], rows[1]["key"]
+    for row, key in ((rows[0], second), (rows[1], first)):
+        world.client("dynamodb").put_item(TableName=world.state_table, Item={**row, "key": key})
+    listed = [entry["key"] for entry in series.listed()]
+    assert listed.count(None) == 2
+    assert [key for key in listed if key is not None] in ([["a"]], [["b"]], [["c"]])

@@ -102,7 +102,7 @@ class Buckets:
             else:
                 raise EdgeUnavailable("others are changing the bucket all the time", throttled=True)
         if visible_from is not None:
-            self._drop_older(series, than=visible_from)
+            self._drop_older(queue, series, than=visible_from)
 
     def _add(
         self,
@@ -181,9 +181,9 @@ class Buckets:
     def _visible_from(self, settings: TimeSeriesSettings) -> int | None:
         return visible_from(settings, now=self._clock())
 
-    def _drop_older(self, series: Series, *, than: int) -> None:
+    def _drop_older(self, queue: Queue, series: Series, *, than: int) -> None:
         try:
-            self._retention.drop_older(series, than=than)
+            self._retention.drop_older(queue, series, than=than)
         except EdgeError:
             return  # they are out of sight all the same, and the next new bucket will try again
 

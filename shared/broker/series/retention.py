@@ -63,9 +63,9 @@ class Retention:
             count = self._count(queue, series, row)
             excess = count + 1 - most
             if excess > CHUNK:
-                self._trim(series, row, count=count, excess=CHUNK)
+                self._trim(row, count=count, oldest=self._oldest(series, CHUNK))
                 continue
-            oldest = self._state.query(series.buckets, limit=excess).rows if excess > 0 else ()
+            oldest = self._oldest(series, excess)
             if oldest and (bound := str(oldest[-1]["sk"])) >= keys.bucket(start):
                 if bound > keys.bucket(start):
                     raise BucketEvicted
@@ -81,7 +81,7 @@ class Retention:
         count = self._count(queue, series, row)
         while remaining_seconds() > _STOP_SECONDS:
             excess = min(CHUNK, max(0, count - most))
-            done = self._trim(series, row, count=count, excess=excess)
+            done = self._trim(row, count=count, oldest=self._oldest(series, excess))
             if done and count - excess <= most:
                 return
             row = self._state.get(series.pk, series.id) or row
@@ -107,11 +107,17 @@ class Retention:
             self._remove(series, doomed, until=until)
         return True
 
-    def drop_older(self, series: Series, *, than: int) -> None:
+    def drop_older(self, queue: Queue, series: Series, *, than: int) -> None:
         """Remove a handful of the oldest buckets, of those that start before a moment."""
         old = self._state.query(series.buckets, high=keys.bucket(than - 1000), limit=CHUNK).rows
-        if old:
+        if not old:
+            return
+        row = self._state.get(series.pk, series.id) or {"pk": series.pk, "sk": series.id}
+        believed = self._believed(queue, row)
+        if believed is None:
             self._remove(series, list(old), until=self._clock())
+        else:
+            self._trim(row, count=believed, oldest=old)
 
     def _believed(self, queue: Queue, row: Row) -> int | None:
         """The count in a series' row, None when it may be wrong."""
@@ -131,9 +137,11 @@ class Retention:
             if start is None:
                 return
 
-    def _trim(self, series: Series, row: Row, *, count: int, excess: int) -> bool:
+    def _oldest(self, series: Series, count: int) -> tuple[Row, ...]:
+        return self._state.query(series.buckets, limit=count).rows if count > 0 else ()
+
+    def _trim(self, row: Row, *, count: int, oldest: tuple[Row, ...]) -> bool:
         """Remove the oldest buckets and note the count; False when others changed the series meanwhile."""
-        oldest = self._state.query(series.buckets, limit=excess).rows if excess else ()
         try:
             self._state.transact([self._counted(row, count - len(oldest)), *(self._removal(gone) for gone in oldest)])
         except TransactionRefused:
