@@ -1,6 +1,8 @@
 """Subscriptions and delivery: subscription_put, subscription_read, subscription_delete, subscriber_list,
 subscriber_delete, document_deliver."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from broker.documents import outbox
@@ -290,6 +292,21 @@ def test_many_subscribers_cost_the_upload_nothing(
     assert cost.calls == {"s3.PutObject": 1, "dynamodb.GetItem": 1, "dynamodb.TransactWriteItems": 1}
     assert deliver(timed) == 16
     assert all(client.names() == ["warm", "counted"] for client in clients)
+
+
+def test_deliveries_side_by_side_make_each_copy_once(
+    timed: Process, source: DocumentClient, target: DocumentClient, world: World
+) -> None:
+    for number in range(6):
+        source.upload(name=f"n{number}")
+    timed.handler("document_deliver")
+    with ThreadPoolExecutor(4) as pool:
+        made = list(pool.map(lambda _: deliver(timed), range(4)))
+    made.append(deliver(timed))
+    assert sum(made) == 6
+    assert sorted(target.names()) == [f"n{number}" for number in range(6)]
+    assert (target.subscription()["delivered"], target.subscription()["pending"]) == (6, 0)
+    assert len(world.objects()) == 12
 
 
 def test_storage_that_fails_one_subscriber_holds_up_no_other(
