@@ -73,8 +73,7 @@ class World:
 
     def rows(self, table: str) -> list[dict[str, Any]]:
         """Everything in a table, in DynamoDB's typed form, ordered by key."""
-        pages = _client("dynamodb").get_paginator("scan").paginate(TableName=table)
-        return sorted((item for page in pages for item in page["Items"]), key=repr)
+        return sorted(moto_threads.stored_items(table, region=tables.REGION), key=repr)
 
     def objects(self) -> list[str]:
         """The keys of all objects in the bucket."""

@@ -124,8 +124,15 @@ def local_indexes(table: str, *, region: str) -> list[dict[str, Any]]:
         return [{"KeySchema": one.schema, "Projection": one.projection, "TableKeys": keys} for one in found.indexes]
 
 
+def stored_items(table: str, *, region: str) -> list[dict[str, Any]]:
+    """Everything in a table in DynamoDB's typed form, binary as bytes, in no order; without a call being made."""
+    with _guard:
+        partitions = dynamodb_backends[ACCOUNT][region].tables[table].items.values()
+        return [dynamo_to_dict(item.attrs) for items in partitions for item in items.values()]
+
+
 def range_keys(table: str, *, region: str) -> list[str]:
-    """The range keys, of type S, of all items in a table, without a call being made."""
+    """The range keys, of type S, of all items in a table, in order; without a call being made."""
     with _guard:
         partitions = dynamodb_backends[ACCOUNT][region].tables[table].items.values()
         return sorted(key.value for items in partitions for key in items)
