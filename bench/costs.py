@@ -4,11 +4,10 @@ The table is the one of docs/operations.md; a test keeps the two the same.
 """
 
 import math
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
-from tests.processes import Process, Reply
+from bench.priced import KINDS
+from tests.processes import Process
 from tools.ledger import Cost, Ledger
 
 # US dollars for a million of each; on demand, the first tier, without free allowances.
@@ -26,10 +25,6 @@ MEMORY_GB = 1.0
 HANDLER_SECONDS = 0.005  # our own work, as make bench measures it, on Lambda's slower processor
 CALL_SECONDS = 0.005  # one AWS call inside a region
 LOG_KILOBYTES = 0.65  # the access log's line and Lambda's own three
-PAYLOAD = {"order": 12345, "customer": "c-778", "lines": [{"sku": "A-1", "quantity": 2, "price": "12.50"}] * 4}
-"""330 bytes as JSON: with its keys and its seal less than the 1,024 bytes of a write unit."""
-
-Step = tuple[str, Callable[[], Reply]]
 
 
 @dataclass(frozen=True)
@@ -94,36 +89,6 @@ def measure(process: Process, *, key: str) -> list[Row]:
 def report(rows: list[Row]) -> str:
     """The table, as Markdown."""
     return "\n".join([HEAD, *map(str, rows)])
-
-
-def _log(process: Process, key: str) -> Iterator[Step]:
-    path = {"namespace": "shop", "queue": "costs", "partition": "0"}
-
-    def call(function: str, **request: Any) -> Reply:
-        return process.call(function, **{"key": key, "path": path, "query": "", **request})
-
-    def messages(*seqs: int) -> dict[str, Any]:
-        return {"messages": [{"key": "k", "seq": seq, "value": PAYLOAD} for seq in seqs]}
-
-    call("log_create", body={"queue": "costs", "partitions": 1})
-    call("log_enqueue", body=messages(0))  # what a warm function knows, it knows from here on
-    call("log_poll", query="limit=1")
-    call("log_commit", query="offset=0")
-    yield "enqueue 1 message", lambda: call("log_enqueue", body=messages(1))
-    yield "enqueue 25 messages", lambda: call("log_enqueue", body=messages(*range(2, 27)))
-    once = {"body": messages(27), "headers": {"idempotency-key": "once"}}
-    yield "enqueue 1 message with an Idempotency-Key", lambda: call("log_enqueue", **once)
-    large = {"messages": [{"key": "k", "seq": 28, "value": "x" * 500_000}]}
-    yield "enqueue 1 message of 500 KB", lambda: call("log_enqueue", body=large)
-    yield "poll 1 message", lambda: call("log_poll", query="limit=1")
-    yield "poll 26 messages", lambda: call("log_poll", query="limit=26")
-    yield "poll an empty partition", lambda: call("log_poll", query="offset=28")
-    yield "commit 1 message", lambda: call("log_commit", query="offset=1")
-    yield "commit 25 messages", lambda: call("log_commit", query="offset=26")
-
-
-KINDS: dict[str, Callable[[Process, str], Iterator[Step]]] = {"log": _log}
-"""The types by the name that their queues have."""
 
 
 def run() -> None:
