@@ -31,4 +31,6 @@ def test_costs_are_what_is_counted(world: World) -> None:
     process = Process()
     tenant = process.tenant(platform_key=f"platform.{world.platform_key}")
     counted = report(measure(process, key=tenant.key))
-    assert PAGE.split("<!-- costs -->\n")[1].split("<!-- /costs -->")[0].strip() == counted
+    assert PAGE.split("<!-- costs -->\n")[1].split("<!-- /costs -->")[0].strip() == counted, (
+        "`make bench ONLY=costs` prints it"
+    )
