@@ -42,7 +42,8 @@ class Machine:
     def __init__(self, world: World | Engine, clock: Callable[[], int], *, client: Any = None) -> None:
         retry = Retry(sleep=lambda _: None)
         state = StateTable(world.state_table, client=client or world.client("dynamodb"), retry=retry)
-        blobs = BlobStore(world.bucket, client=world.client("s3"), retry=retry)
+        bucket = world.resources.environment.get("BUCKET", "none")  # an engine may have no buckets
+        blobs = BlobStore(bucket, client=world.client("s3"), retry=retry)
         self.clock = clock
         self.ids = MonotonicIds(clock)
         self.store = ItemStore(state=state, blobs=blobs, rows=ItemRows(vault=Vault(OneKey())), clock=clock)
@@ -111,6 +112,10 @@ class Follower:
         self.has_more = changes.has_more
         self.told += len(changes.items) + len(changes.deleted)
         return changes
+
+    def follow_from(self, watermark: Watermark) -> None:
+        """Go on from somewhere else."""
+        self._watermark = watermark
 
     def catch_up(self, machine: Machine, queue: Queue, *, limit: int) -> None:
         """Read until there is no more."""

@@ -93,7 +93,7 @@ def target(kind: QueueType) -> Target:
             primary_keys=queues.primary_keys(),
             depth=queues.depth(),
             counting=lanes.counting(),
-            expire=lambda _: 0,
+            expire=lanes.lanes().expire,
             clock=wiring.clock,
         )
     from broker.wiring import streams
