@@ -1,5 +1,6 @@
 """A process dies, or an answer is lost, at every call of every operation of a time series; what is left is whole."""
 
+import dataclasses
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -193,8 +194,9 @@ def test_a_write_that_arrives_very_late_counts_nothing(world: World, faults: Mod
     def hold(call: Call) -> Any:
         held.append(call.document)
 
+    # A point that leaves open, high and low alone: only the mark can tell that it was counted.
     with faults.choosing(hold):
-        actor.publish(queue, point(0, 9))
+        actor.publish(queue, point(0))
     for _ in range(later):
         actor.publish(queue, point(0))
         other.publish(queue, point(0))
@@ -264,3 +266,27 @@ def test_marks_of_the_departed_are_removed(world: World) -> None:
     (row,) = [row for row in world.rows(world.state_table) if row["pk"]["S"].startswith("buckets#")]
     assert sum(name.startswith("w_") for name in row) == 1
     assert counts(world, queue) == {0: 24}
+
+
+def test_a_process_that_acts_on_old_settings_spoils_no_count(world: World) -> None:
+    """A changed limit is known everywhere after five seconds; until then others make buckets that nobody counts."""
+    clock = ManualClock()
+    before = queue_of()
+    stale, fresh = process(world, clock), process(world, clock)
+    for minute in (9, 8, 7):
+        stale.publish(before, point(minute))
+    after = dataclasses.replace(
+        before, settings=before.settings.model_copy(update={"max_buckets": 3}), updated_at=clock.now
+    )
+    clock.advance(seconds=1)
+    fresh.publish(after, point(6))
+    assert counts(world, after) == {8: 1, 7: 1, 6: 1}
+    clock.advance(seconds=2)
+    for minute in (5, 4):
+        stale.publish(before, point(minute))
+    clock.advance(seconds=20)
+    fresh.publish(after, point(3))
+    assert list(fresh.buckets(before)) == [START - minute * MINUTE for minute in (5, 4, 3)]
+    clock.advance(seconds=1)
+    fresh.publish(after, point(2))
+    assert list(fresh.buckets(before)) == [START - minute * MINUTE for minute in (4, 3, 2)]
