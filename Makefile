@@ -22,6 +22,9 @@ test: install check ## everything
 e2e: install ## the journeys of every queue type over HTTP on the deployed stack; part of `make test`
 	$(PY) -m pytest tests/e2e
 
+load: install ## two minutes of mixed traffic with faults injected; SECONDS=<number>
+	$(PY) -m tools.load --seconds $(or $(SECONDS),120)
+
 check: install ## ruff, mypy, template and architecture
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
