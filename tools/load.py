@@ -2,7 +2,7 @@
 
     python -m tools.load --seconds 120
 
-Traffic over the log, to-one, to-many and series queues comes from several processes against the local server on ministack,
+Traffic over log, to-one, to-many and series queues comes from several processes against the local server on ministack,
 whose storage throttles, times out, loses answers, and whose functions die. Checked is that every message that was
 acknowledged is delivered, that none comes again after its ack and no delivery goes to two, that points are counted
 once, that we answer no 5xx but 503, and that the server's memory does not grow.
@@ -142,6 +142,7 @@ def run(*, seconds: float, kill_every: float = 5.0) -> Outcome:
                 worker.kill()
                 worker.wait()
         _judge(outcome, folder, api, seconds=seconds)
+        api.close()
         if grown > GROWTH:
             outcome.faults.append(f"memory grew to {grown:.2f} of what it was")
         outcome.figures |= {"workers killed": killed, "memory, end over warm": round(grown, 2)}

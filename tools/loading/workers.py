@@ -31,6 +31,10 @@ class Api:
         self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
         self._journal = journal
 
+    def close(self) -> None:
+        """Give the connection back."""
+        self._connection.close()
+
     def ask(self, method: str, path: str, body: object = None, **headers: str) -> tuple[int, Any]:
         """Status and decoded answer; status 0 when there was none."""
         given = self._headers | {name.replace("_", "-"): value for name, value in headers.items()}
