@@ -335,3 +335,18 @@ def test_bad_requests_are_400(prices: ItemClient) -> None:
     for body in updates:
         assert prices.call("item_updates", body=body).problem == (400, "validation_failed")
     assert prices.call("item_lookup", body=json.dumps([])).problem == (400, "malformed_json")
+
+
+def test_the_first_of_a_batch_find_room_and_the_oldest_makes_it(process: Process, tenant: Tenant) -> None:
+    batch = [{"k": n} for n in range(8)]
+    full = ItemClient(process, tenant.key, "full").create(max_queue_depth=3)
+    answer = full.call("message_publish_batch", body={"messages": batch}).json
+    assert [result["status"] for result in answer["results"]] == [201] * 3 + [409] * 5
+    assert full.call("item_lookup", body={"keys": [[n] for n in range(8)]}).json["missing"] == [[3], [4], [5], [6], [7]]
+    dropping = ItemClient(process, tenant.key, "dropping").create(
+        max_queue_depth=3, overflow_policy="drop_oldest_append"
+    )
+    answer = dropping.call("message_publish_batch", body={"messages": batch}).json
+    assert [result["status"] for result in answer["results"]] == [201] * 8
+    kept = dropping.call("item_lookup", body={"keys": [[n] for n in range(8)]}).json["missing"]
+    assert kept == [[0], [1], [2], [3], [4]]

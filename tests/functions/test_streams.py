@@ -344,6 +344,15 @@ def test_a_purge_empties_the_queue_and_tells_consumers(queue: QueueClient, timed
     assert (payloads(reply.json["messages"]), reply.json["skipped"]) == ([4], 3)
 
 
+def test_a_purge_frees_the_consumers_that_hold_what_is_gone(queue: QueueClient) -> None:
+    queue.publish_many(*({"n": n} for n in range(4)))
+    assert len(queue.consume(max_messages=3)) == 3
+    assert queue.call("queue_purge").status == 202
+    queue.publish({"n": 4})
+    reply = queue.try_consume()
+    assert (payloads(reply.json["messages"]), reply.json["skipped"]) == ([4], 4)
+
+
 def test_a_deleted_queue_leaves_nothing(queue: QueueClient, timed: Process, clock: ManualClock, world: Any) -> None:
     queue.publish_many({"n": 0}, {"n": 1}, {"n": "x" * 100_000})
     queue.nack(queue.one(), dead_letter=True)

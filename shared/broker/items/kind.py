@@ -1,5 +1,6 @@
 """key_value as a type of queue: publishing, and what every type has."""
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -54,7 +55,11 @@ class KeyValue:
         return self._publish(queue, fresh_item(queue, payload, version=ids()), if_match=if_match)
 
     def publish_batch(self, queue: Queue, payloads: Sequence[Payload], *, ids: Ids) -> list[Published | BrokerError]:
-        """Store items side by side, those of one key in order; one outcome each."""
+        """Store items side by side, those of one key in order; one outcome each.
+
+        Where there is a limit they are stored one after the other, so that it is the first that find room, and the
+        oldest that makes it.
+        """
         outcomes: dict[int, Published | BrokerError] = {}
         by_key: dict[str, list[tuple[int, Fresh]]] = {}
         for index, payload in enumerate(payloads):
@@ -69,8 +74,12 @@ class KeyValue:
         def of_one_key(entries: list[tuple[int, Fresh]]) -> list[tuple[int, Published | BrokerError]]:
             return [(index, self._outcome(queue, fresh)) for index, fresh in entries]
 
-        for done in side_by_side(of_one_key, list(by_key.values())):
-            outcomes.update(done)
+        if limit_of(queue) is None:
+            for done in side_by_side(of_one_key, list(by_key.values())):
+                outcomes.update(done)
+        else:
+            for entry in sorted(itertools.chain(*by_key.values()), key=lambda numbered: numbered[0]):
+                outcomes.update(of_one_key([entry]))
         return [outcomes[index] for index in range(len(payloads))]
 
     def stats(self, queue: Queue) -> dict[str, Any]:

@@ -118,9 +118,10 @@ class Consumer:
         """The slots that are not settled, with their indexes, in order."""
         return [(index, slot) for index, slot in enumerate(self.slots) if slot.pending]
 
-    def live(self, now: int) -> Slot | None:
-        """The first slot whose lease has not run out."""
-        return next((slot for slot in self.slots if slot.state == "leased" and slot.until > now), None)
+    def live(self, now: int, *, above: int = -1) -> Slot | None:
+        """The first slot whose lease has not run out, of those whose number is above one."""
+        leased = (slot for slot in self.slots if slot.state == "leased" and slot.until > now)
+        return next((slot for slot in leased if slot.number > above), None)
 
     def at(self, partition: int, *, position: int) -> "Consumer":
         """The same, its place in one partition moved."""

@@ -81,13 +81,14 @@ class Consuming:
 
     def _deliver(self, queue: Queue, consumer: Consumer, tails: Sequence[Tail], limit: int) -> ConsumeAnswer:
         now = self._clock()
-        held = consumer.live(now)
+        gone = -1 if consumer.partition == REDRIVEN or not consumer.slots else tails[consumer.partition].floor
+        held = consumer.live(now, above=gone)
         if held is not None:
             raise Unacknowledged(message_id=held.message_id, lease_expires_at=times.text(held.until))
         skipped = 0
         if consumer.pending():
-            consumer, gone, found = self._again(queue, consumer, tails, limit)
-            skipped += gone
+            consumer, left, found = self._again(queue, consumer, tails, limit)
+            skipped += left
             if consumer.pending():
                 return (
                     self._lease(queue, consumer, found, skipped) if found else self._nothing(queue, consumer, skipped)
