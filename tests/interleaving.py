@@ -19,14 +19,16 @@ from tools.calls import Call, Outcome, Proceed, Watcher
 from tools.faults import Killed
 
 _PATIENCE_SECONDS = 30
+_SLOW_TURNS = 0.05
 
 
 @dataclass(eq=False)
 class Operation:
-    """One operation under way."""
+    """One operation under way; a slow one gets its turn rarely."""
 
     name: str
     born: int
+    slow: bool = False
     thread: threading.Thread | None = None
     may_go: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
     stopped: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
@@ -63,9 +65,9 @@ class Turns(Watcher):
             self._seen(call)
         return outcome
 
-    def start(self, name: str, work: Callable[[], object], *, born: int = 0) -> Operation:
+    def start(self, name: str, work: Callable[[], object], *, born: int = 0, slow: bool = False) -> Operation:
         """Begin an operation; it stops before its first call."""
-        operation = Operation(name, born)
+        operation = Operation(name, born, slow)
 
         def run() -> None:
             self._own.operation = operation
@@ -86,12 +88,14 @@ class Turns(Watcher):
         return operation
 
     def step(self, operation: Operation | None = None) -> None:
-        """Let one operation make one call: one of the newest, as often as not, so that some become slow."""
+        """Let one operation make one call: one of the newest, as often as not, so that others become slow."""
         if not self.operations:
             return
         if operation is None:
-            some = self.operations if self._rng.random() < 0.5 else self.operations[-3:]
-            operation = self._rng.choice(some)
+            quick = [one for one in self.operations if not one.slow or self._rng.random() < _SLOW_TURNS]
+            if not quick:
+                return
+            operation = self._rng.choice(quick if self._rng.random() < 0.5 else quick[-3:])
         operation.may_go.release()
         assert operation.stopped.acquire(timeout=_PATIENCE_SECONDS)
         self._settle(operation)
