@@ -12,4 +12,4 @@ def handler(request: Request) -> Answer:
     """The bytes."""
     accept, held = request.headers.get("accept"), request.headers.get("if-none-match")
     queue, document_id = request.name("queue"), request.path["document_id"]
-    return shown(documents.show(request.caller, queue, document_id, accept=accept, held=held, wanted=True))
+    return shown(documents.show(request.caller, queue, document_id, accept=accept, held=held))

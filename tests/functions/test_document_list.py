@@ -1,7 +1,10 @@
 """document_list: newest last, by name prefix and time, a page at a time, none twice and none missing."""
 
+from typing import Any
+
 import pytest
 
+from edge import StatePage, StateTable
 from tests.functions.documents import DocumentClient
 from tests.processes import Process, Tenant
 from tests.worlds import START, ManualClock
@@ -118,6 +121,37 @@ def test_a_page_is_one_query_and_a_prefix_reads_only_what_it_names(
     assert page.calls == {"dynamodb.Query": 1}
     assert prefixed.calls == {"dynamodb.Query": 1, "dynamodb.BatchGetItem": 1}
     assert prefixed.read_units <= 4
+
+
+@pytest.mark.parametrize("change", ["nothing", "delete", "upload"])
+def test_a_prefix_of_more_than_one_read_is_listed_whole(
+    documents: DocumentClient, clock: ManualClock, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    """As if a read of the index gave three documents: runs by name, each newest last, none twice and none missing."""
+    original = StateTable.query
+
+    def query(self: StateTable, pk: str, **request: Any) -> StatePage:
+        if request.get("index") == "by_sort":
+            request["limit"] = 3
+        return original(self, pk, **request)
+
+    monkeypatch.setattr(StateTable, "query", query)
+    names = ["p7", "p1", "p5", "p2", "p8", "p3", "p6", "p4"]
+    fill(documents, clock, *names, "q1", "o1")
+    answer = documents.try_list(name_prefix="p", limit=2).json
+    seen = [document["name"] for document in answer["documents"]]
+    assert seen == ["p1", "p2"]
+    if change == "delete":
+        documents.delete(answer["documents"][0]["document_id"])
+    if change == "upload":
+        fill(documents, clock, "p0", "p10", "p11")
+    while "next_token" in answer:
+        answer = documents.try_list(name_prefix="p", limit=2, next_token=answer["next_token"]).json
+        seen += [document["name"] for document in answer["documents"]]
+    assert sorted(set(seen) & set(names)) == sorted(names)
+    assert len(seen) == len(set(seen))
+    if change == "nothing":
+        assert seen == ["p1", "p2", "p3", "p5", "p6", "p4", "p7", "p8"]
 
 
 def test_a_document_deleted_between_pages_takes_no_other_with_it(documents: DocumentClient, clock: ManualClock) -> None:

@@ -6,6 +6,7 @@ from tests.functions.documents import DocumentClient
 from tests.processes import Process, Tenant
 from tests.worlds import ManualClock, World
 from tools import faults
+from tools.ledger import Ledger
 
 DAY = 24 * 3600
 
@@ -70,6 +71,21 @@ def test_documents_go_with_their_age(timed: Process, owner: Tenant, clock: Manua
     assert len(world.objects()) == 1
     assert documents.names() == ["young"]
     assert next(row for row in world.rows(world.state_table) if row["sk"]["S"] == "depth")["count"] == {"N": "1"}
+
+
+def test_old_objects_are_looked_at_once_a_week(
+    timed: Process, documents: DocumentClient, clock: ManualClock, ledger: Ledger
+) -> None:
+    documents.upload()
+    sweep(timed)
+    clock.advance(seconds=5 * DAY)
+    with ledger.operation("walk") as walk:
+        sweep(timed)
+    assert "dynamodb.BatchGetItem" not in walk.calls
+    clock.advance(seconds=3 * DAY)
+    with ledger.operation("thorough") as thorough:
+        sweep(timed)
+    assert thorough.calls["dynamodb.BatchGetItem"] == 1
 
 
 def test_a_walk_goes_on_where_it_ended(

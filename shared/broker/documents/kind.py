@@ -76,4 +76,4 @@ class DocumentsKeep:
                     return False
         self._state.delete(keys.queue(queue_id), keys.SUBSCRIBERS)
         self._depth.forget(queue_id)
-        return True
+        return self._store.discard_all(queue_id)

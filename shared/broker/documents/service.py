@@ -39,18 +39,14 @@ class Shown:
         format: The format it is shown in.
         content_type: The media type of that.
         etag: The entity tag of that.
-        size: Bytes.
-        content: The bytes; None where they are not wanted, or are what the caller has.
-        unchanged: Whether the caller has them.
+        content: The bytes; None where the caller has them.
     """
 
     document: Document
     format: Format
     content_type: str
     etag: str
-    size: int
-    content: bytes | None = None
-    unchanged: bool = False
+    content: bytes | None
 
 
 class DocumentService:
@@ -113,9 +109,7 @@ class DocumentService:
         """One page of a queue's documents, newest last."""
         return self._lists.page(self._find(caller, reference, "consume"), query)
 
-    def show(
-        self, caller: Caller, reference: str, document_id: str, *, accept: str | None, held: str | None, wanted: bool
-    ) -> Shown:
+    def show(self, caller: Caller, reference: str, document_id: str, *, accept: str | None, held: str | None) -> Shown:
         """A document in the best format that the caller accepts and that it can be shown in.
 
         Args:
@@ -124,7 +118,6 @@ class DocumentService:
             document_id: The document.
             accept: The `Accept` header.
             held: The `If-None-Match` header: entity tags of what the caller has.
-            wanted: Whether the bytes are wanted, or only what would be said about them.
 
         Raises:
             NotFound: There is no such document.
@@ -134,25 +127,25 @@ class DocumentService:
         if not is_ulid(document_id):
             raise NotFound("There is no such document.")
         with _counted(queue):
-            return self._shown(queue, self._store.load(queue, document_id), accept=accept, held=held, wanted=wanted)
+            return self._shown(queue, self._store.load(queue, document_id), accept=accept, held=held)
 
-    def _shown(self, queue: Queue, document: Document, *, accept: str | None, held: str | None, wanted: bool) -> Shown:
+    def _shown(self, queue: Queue, document: Document, *, accept: str | None, held: str | None) -> Shown:
         original = document.media.format
         if original == "text":
-            return self._original(queue, document, "text/plain", held=held, wanted=wanted)
+            return self._original(queue, document, "text/plain", held=held)
         faults: dict[Format, str] = {}
         for shown, content_type in negotiation.choices(accept, original=original):
             if shown == original:
-                return self._original(queue, document, content_type, held=held, wanted=wanted)
+                return self._original(queue, document, content_type, held=held)
             etag = f'"{document.sha256[:32]}-{shown}{conversion.MAPPING}"'
             if _has(held, etag):
-                return Shown(document, shown, _typed(content_type), etag, 0, unchanged=True)
+                return Shown(document, shown, _typed(content_type), etag, None)
             try:
                 content = conversion.convert(self._content(queue, document), document.media, to=shown)
             except Unshowable as fault:
                 faults[shown] = str(fault)
             else:
-                return Shown(document, shown, _typed(content_type), etag, len(content), content if wanted else None)
+                return Shown(document, shown, _typed(content_type), etag, content)
         raise _not_acceptable(faults)
 
     def delete(self, caller: Caller, reference: str, document_id: str) -> None:
@@ -169,13 +162,12 @@ class DocumentService:
     def _find(self, caller: Caller, reference: str, action: Action) -> Queue:
         return _of_documents(self._registry.find(caller, reference, action=action))
 
-    def _original(self, queue: Queue, document: Document, name: str, *, held: str | None, wanted: bool) -> Shown:
+    def _original(self, queue: Queue, document: Document, name: str, *, held: str | None) -> Shown:
         etag = f'"{document.sha256[:32]}"'
         header = document.media.header
         content_type = header.replace(NAMES[document.media.format], name, 1)
-        unchanged = _has(held, etag)
-        content = self._content(queue, document) if wanted and not unchanged else None
-        return Shown(document, document.media.format, content_type, etag, document.size, content, unchanged)
+        content = None if _has(held, etag) else self._content(queue, document)
+        return Shown(document, document.media.format, content_type, etag, content)
 
     def _content(self, queue: Queue, document: Document) -> bytes:
         try:

@@ -144,6 +144,10 @@ class Store:
             return len(doomed)
         return 0
 
+    def discard_all(self, queue_id: str) -> bool:
+        """Remove whatever objects a queue still has; False when time ran out before the last one."""
+        return self._blobs.delete_under(keys.blobs(queue_id))
+
     def oldest(self, queue_id: str, *, limit: int) -> list[Row]:
         """The oldest rows of a queue, expired ones included."""
         return list(self._state.query(keys.documents(queue_id), limit=limit).rows)

@@ -18,6 +18,12 @@ from edge import BlobStore, Row, StateTable, remaining_seconds
 GRACE_SECONDS = 24 * 3600
 """Objects younger than this may still be waiting for their row."""
 
+LOOKED_AT_SECONDS = 3 * GRACE_SECONDS
+"""Objects older than this were looked at before, and are again only in a thorough walk."""
+
+THOROUGH_SECONDS = 7 * GRACE_SECONDS
+"""How often a walk looks at every object."""
+
 _STOP_SECONDS = 5.0
 
 
@@ -52,44 +58,45 @@ class ObjectSweep:
 
     def run(self) -> int:
         """Walk on until the end of the bucket, or of the time; returns how many objects were removed."""
-        mark = self._state.get(keys.SWEEPS, keys.OBJECTS)
-        after = str(mark["after"]) if mark is not None else ""
+        mark = self._state.get(keys.SWEEPS, keys.OBJECTS) or {"after": "", "thorough_at": 0}
+        after, thorough_at = str(mark["after"]), int(str(mark["thorough_at"]))
         removed = 0
         while remaining_seconds() > _STOP_SECONDS:
             found = self._blobs.listed(keys.BLOBS, after=after)
+            thorough = self._clock() - thorough_at > THOROUGH_SECONDS * 1000
             by_queue: dict[str, list[tuple[str, int]]] = {}
             for key, stored_at in found:
                 queue_id, _, document_id = key.removeprefix(keys.BLOBS).partition("/")
                 if is_ulid(document_id):
                     by_queue.setdefault(queue_id, []).append((document_id, stored_at))
             for queue_id, objects in by_queue.items():
-                removed += self._sweep(queue_id, objects)
+                removed += self._sweep(queue_id, objects, thorough=thorough)
             after = found[-1][0] if found else ""
-            self._state.put({"pk": keys.SWEEPS, "sk": keys.OBJECTS, "after": after})
+            if not found and thorough:
+                thorough_at = self._clock()
+            self._state.put({"pk": keys.SWEEPS, "sk": keys.OBJECTS, "after": after, "thorough_at": thorough_at})
             if not found:
                 break
         return removed
 
-    def _sweep(self, queue_id: str, objects: list[tuple[str, int]]) -> int:
+    def _sweep(self, queue_id: str, objects: list[tuple[str, int]], *, thorough: bool) -> int:
         now = self._clock()
         try:
             queue: Queue | None = self._find_queue(queue_id)
         except NotFound:
             queue = None
-        old = [
-            document_id
-            for document_id, stored_at in objects
-            if now - stored_at > GRACE_SECONDS * 1000
-            or (queue is not None and is_expired(document_id, queue=queue, now=now))
-        ]
-        rows = dict(zip(old, self._state.get_many([(keys.documents(queue_id), one) for one in old]), strict=True))
+        expired = {one for one, _ in objects if queue is not None and is_expired(one, queue=queue, now=now)}
+        suspects = {one for one, stored_at in objects if _is_suspect(now - stored_at, thorough=thorough)}
+        asked = sorted(expired | suspects)
+        rows = dict(zip(asked, self._state.get_many([(keys.documents(queue_id), one) for one in asked]), strict=True))
         removed = 0
         if queue is not None:
-            expired = [row for one, row in rows.items() if row and is_expired(one, queue=queue, now=now)]
-            removed += self._store.discard(queue_id, self._store.remove_rows(queue, expired))
+            doomed = [row for one, row in rows.items() if row is not None and one in expired]
+            removed += self._store.discard(queue_id, self._store.remove_rows(queue, doomed))
             self._count(queue)
-        aged = {document_id for document_id, stored_at in objects if now - stored_at > GRACE_SECONDS * 1000}
-        orphans: list[Row] = [{"sk": one, "watched": True} for one, row in rows.items() if row is None and one in aged]
+        orphans: list[Row] = [
+            {"sk": one, "watched": True} for one, row in rows.items() if row is None and one in suspects
+        ]
         return removed + self._store.discard(queue_id, orphans)
 
     def _count(self, queue: Queue) -> None:
@@ -98,3 +105,8 @@ class ObjectSweep:
             self._depth.forget(queue.queue_id)
         else:
             self._depth.repair(queue.queue_id, count=lambda: self._store.count(queue.queue_id))
+
+
+def _is_suspect(age: int, *, thorough: bool) -> bool:
+    """Whether an object of this age, in milliseconds, is asked for its row: once in its life as a rule."""
+    return age > GRACE_SECONDS * 1000 and (thorough or age < LOOKED_AT_SECONDS * 1000)

@@ -8,9 +8,12 @@ _UNCHANGED = 304
 
 
 def shown(document: Shown) -> Answer:
-    """The answer to GET or HEAD: the document's bytes as base64, its headers, or 304 where the caller has it."""
+    """The answer to GET or HEAD: the document's bytes and headers, or 304 where the caller has it.
+
+    Of a HEAD the gateway takes the length and leaves the bytes out.
+    """
     headers = {"etag": document.etag, "vary": "Accept"}
-    if document.unchanged:
+    if document.content is None:
         return Answer(_UNCHANGED, None, headers)
     about = document.document
     headers |= {
@@ -20,6 +23,4 @@ def shown(document: Shown) -> Answer:
         "x-document-description": naming.encoded(about.description),
         "x-content-type-options": "nosniff",
     }
-    if document.content is None:
-        headers["content-length"] = str(document.size)
     return Answer(200, document.content, headers, binary=True)
