@@ -264,7 +264,7 @@ def test_what_cannot_be_shown_is_406_with_the_reason(documents: DocumentClient) 
 
 
 def test_what_would_be_too_long_is_406(documents: DocumentClient) -> None:
-    stored = documents.upload("[" + "1," * 500_000 + "1]", kind="application/json")
+    stored = documents.upload("[" + "1," * 260_000 + "1]", kind="application/json")
     reply = documents.try_download(stored["document_id"], accept="application/xml")
     assert reply.problem == (406, "not_acceptable")
     assert "4500000" in reply.json["detail"]
