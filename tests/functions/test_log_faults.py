@@ -65,7 +65,7 @@ def test_what_is_left_unprocessed_is_asked_for_again(patient: LogClient, faults:
 
 
 def test_what_stays_unprocessed_is_failed(patient: LogClient, faults: ModuleType) -> None:
-    with faults.choosing(once_then(faults.unprocessed(done=3), faults.THROTTLED, "BatchWriteItem")):
+    with faults.choosing(in_turn(faults.unprocessed(done=3), faults.THROTTLED)):
         answer = patient.enqueue(*numbers(10))
     assert answer["accepted"] == 3
     assert [result["status"] for result in answer["results"]] == ["CREATED"] * 3 + ["FAILED"] * 7
@@ -81,10 +81,17 @@ def test_a_lost_answer_stores_nothing_twice(patient: LogClient, faults: ModuleTy
 
 
 def test_an_entry_stored_by_a_lost_attempt_is_never_called_throttled(patient: LogClient, faults: ModuleType) -> None:
-    with faults.choosing(once_then(faults.LOST, faults.THROTTLED, "BatchWriteItem")):
+    with faults.choosing(in_turn(faults.LOST, faults.THROTTLED)):
         reply = patient.try_enqueue(*numbers(3))
     assert reply.problem == (503, "unavailable")
     assert {result["error"] for result in reply.json["results"]} == {"unavailable"}
+    assert patient.seqs() == [0, 1, 2]
+
+
+def test_what_a_later_answer_leaves_unprocessed_may_be_stored_too(patient: LogClient, faults: ModuleType) -> None:
+    with faults.choosing(in_turn(faults.LOST, faults.unprocessed(done=1), faults.THROTTLED)):
+        results = patient.enqueue(*numbers(3))["results"]
+    assert [result.get("error") for result in results] == [None, "unavailable", "unavailable"]
     assert patient.seqs() == [0, 1, 2]
 
 
@@ -229,14 +236,13 @@ def test_thirty_definitions_at_once_make_one_log(process: Process, tenant: Tenan
     assert len([row for row in world.rows(world.state_table) if "partitions" in row]) == 1
 
 
-def once_then(first: Any, others: Any, operation: str) -> Any:
-    """Strike the first call of an operation by one fault, the rest by another."""
-    seen: list[str] = []
+def in_turn(*kinds: Any) -> Any:
+    """Strike the first BatchWriteItem by the first fault and so on, the rest by the last."""
+    left = list(kinds)
 
     def choose(call: Any) -> Any:
-        if call.operation != operation:
+        if call.operation != "BatchWriteItem":
             return None
-        seen.append(call.name)
-        return first if len(seen) == 1 else others
+        return left.pop(0) if len(left) > 1 else left[0]
 
     return choose
