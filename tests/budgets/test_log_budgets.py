@@ -124,6 +124,7 @@ def test_a_commit_is_its_queries_and_a_batch_for_25(log: Log, ledger: Ledger, by
         assert log.commit(**{by: page[by]}) == count
     assert cost.calls == {"dynamodb.Query": 1, "dynamodb.BatchWriteItem": -(-count // 25)}
     assert cost.write_units == count
+    assert cost.bytes_received < count * 250 + 2_000  # keys are read, not values
 
 
 def test_a_commit_beyond_a_megabyte_takes_one_query_for_each(log: Log, ledger: Ledger) -> None:

@@ -267,7 +267,7 @@ def test_a_log_behaves_like_a_list_whatever_fails(world: World, monkeypatch: pyt
     run_state_machine_as_test(
         LogMachine,
         settings=settings(
-            max_examples=25,
+            max_examples=20,
             stateful_step_count=20,
             phases=[Phase.generate],
             suppress_health_check=list(HealthCheck),
