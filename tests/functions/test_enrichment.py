@@ -245,3 +245,24 @@ def test_a_purge_takes_what_waits(customers: ItemClient, kind: str, clock: Manua
     assert orders.try_publish({"customer": 2, "n": 1}).json["status"] == "pending_enrichment"
     customers.put({"id": 2})
     assert len(orders.consume()) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "more"),
+    [("stream_to_one", {}), ("stream_to_one", {"visibility_key": ["customer"]}), ("stream_to_many", {})],
+    ids=["alone", "shared", "many"],
+)
+@pytest.mark.parametrize("customer", [7, 8])
+def test_a_message_past_its_age_holds_no_key_and_is_not_promoted(
+    customers: ItemClient, kind: str, more: dict[str, Any], customer: int, clock: ManualClock
+) -> None:
+    customers.put({"id": 8})
+    orders = stream(customers, kind, missing_lookup="defer", primary_key=["n"], max_message_age_seconds=60, **more)
+    orders.publish({"customer": 7, "n": 1})
+    clock.advance(seconds=60)
+    fresh = orders.publish({"customer": customer, "n": 1})
+    customers.put({"id": 7})
+    assert [message["message_id"] for message in orders.consume(max_messages=10)] == [fresh]
+    orders.process.run("message_promote")
+    assert orders.stats()["pending_enrichment"] == 0
+    assert orders.dead_letters() == []

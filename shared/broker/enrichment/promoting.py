@@ -17,7 +17,7 @@ from broker.ids import Clock
 from broker.queues.letters import Reason
 from broker.queues.queue import Queue, cutoff_of
 from broker.queues.settings import Delivery, QueueType
-from edge import EdgeError, TransactionRefused, remaining_seconds
+from edge import EdgeError, Operation, TransactionRefused, remaining_seconds
 from edge.threads import side_by_side
 
 _STOP_SECONDS = 4.0
@@ -163,15 +163,21 @@ class Promoter:
         kept = reason not in (None, "expired") or _keeps_expired(queue, reason)
         target = self._targets(queue.type)
         operations = [self._room.removal(waiting)]
+        release: list[Operation] = []
         if message is not None:
-            operations += target.release(queue, message)
+            release = target.release(queue, message)
             if kept and reason is not None:
                 at = waiting.published_at
                 operations += self._letters.operations(queue, message, reason=reason, detail=detail, at=at)
         try:
-            self._room.transact(operations)
-        except TransactionRefused:
-            return False
+            self._room.transact([*operations, *release])
+        except TransactionRefused as refusal:
+            if any(refusal.failures[: len(operations)]):
+                return False
+            try:
+                self._room.transact(operations)  # its keys are another's by now: it was past its age
+            except TransactionRefused:
+                return False
         target.dismiss(queue)
         self._room.discard(waiting)
         return True

@@ -20,7 +20,7 @@ from broker.streams.draft import Draft as StreamDraft
 from broker.streams.draft import make_draft
 from broker.streams.holders import Holders
 from broker.streams.publishing import Publishing
-from edge import Operation, Row, StateTable, TransactionRefused
+from edge import ConditionFailed, Operation, Row, StateTable, TransactionRefused
 
 
 class ToOne:
@@ -51,7 +51,13 @@ class ToOne:
 
     def store(self, queue: Queue, message: Message, *, also: Sequence[Operation] = ()) -> Published:
         """See `Target`."""
-        return self._lanes.store(queue, replace(self._draft(queue, message), alongside=also))
+        draft = replace(self._draft(queue, message), alongside=also)
+        try:
+            return self._lanes.store(queue, draft)
+        except DuplicateKey:
+            if not self._free_expired(queue, draft):
+                raise
+            return self._lanes.store(queue, draft)
 
     def store_many(self, queue: Queue, messages: Sequence[Message]) -> list[Published | Exception]:
         """See `Target`."""
@@ -97,7 +103,7 @@ class ToOne:
             ]
         lane = draft_lane(queue, draft)
         row: Row = {"pk": lane.pk, "sk": lane.sk, "message_id": message.message_id, "published_at": at}
-        if found is None and self._state.get(lane.pk, lane.sk) is not None:
+        if found is None and self._state.get(lane.pk, lane.sk) is not None and not self._free_expired(queue, draft):
             self._expire(queue)  # what stands there is past its age
         return [self._state.put_operation(row, condition="attribute_not_exists(#pk)")]
 
@@ -117,6 +123,18 @@ class ToOne:
                 values={"message_id": message.message_id},
             )
         ]
+
+    def _free_expired(self, queue: Queue, draft: Draft) -> bool:
+        """Free a key that is held by a message past its age that waits; False when it is not."""
+        cutoff = cutoff_of(queue, now=self._clock())
+        if cutoff is None or draft.primary is None or shares_lanes(queue):
+            return False
+        lane = draft_lane(queue, draft)
+        try:
+            condition = "attribute_not_exists(#rank) AND #published_at <= :cutoff"
+            return self._state.delete(lane.pk, lane.sk, condition=condition, values={"cutoff": cutoff}) is not None
+        except ConditionFailed:
+            return False
 
     def _draft(self, queue: Queue, message: Message) -> Draft:
         published = message.published
