@@ -281,6 +281,17 @@ def test_a_nack_that_sets_aside_may_be_repeated_too(any_queue: QueueClient) -> N
     assert (letter["entry_id"], letter["reason"], letter["detail"]) == (taken["message_id"], "rejected", "no good")
 
 
+def test_a_nack_of_another_kind_is_no_repeat(any_queue: QueueClient) -> None:
+    any_queue.publish(message(1))
+    taken = any_queue.one()
+    any_queue.nack(taken)
+    assert any_queue.try_nack(taken, dead_letter=True).problem == (409, "lease_lost")
+    assert any_queue.dead_letters() == []
+    again = any_queue.one()
+    any_queue.nack(again, dead_letter=True)
+    assert any_queue.try_nack(again).problem == (409, "lease_lost")
+
+
 def test_nacked_messages_keep_their_place_and_delayed_ones_their_key_closed(
     queue: QueueClient, clock: ManualClock
 ) -> None:

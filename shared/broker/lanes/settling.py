@@ -26,7 +26,7 @@ from broker.queues.settings import OneToOneSettings
 from edge import ConditionFailed, EdgeUnavailable, Operation, Row, StateTable
 from edge.threads import side_by_side
 
-Action: TypeAlias = Literal["ack", "nack", "extend"]
+Action: TypeAlias = Literal["ack", "nack", "set aside", "extend"]
 TRACE_SECONDS = 2 * 86_400
 """How long it is remembered which of several deliveries settled a message."""
 
@@ -146,7 +146,7 @@ class Settling:
         )
         if not done:
             lane = lease.message.lane
-            self._judge(queue, lease, "nack", self._state.get(lane.pk, lane.sk), now=now)
+            self._judge(queue, lease, "set aside", self._state.get(lane.pk, lane.sk), now=now)
 
     def _update(self, lease: Lease, expression: str, values: Row, *, now: int, done_if: Row) -> None:
         guard, lane = held(lease.lease, now=now), lease.message.lane
@@ -187,7 +187,7 @@ class Settling:
         letter = self._letters.trace(queue.queue_id, message.message_id)
         if letter is not None:
             by, deliveries = letter
-            if by == lease.lease and action == "nack":
+            if by == lease.lease and action == "set aside":
                 return
             raise LeaseExpired if not by and deliveries == message.deliveries else LeaseLost
         if action != "ack":
