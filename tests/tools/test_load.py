@@ -35,6 +35,7 @@ ACKED: dict[str, object] = {"what": "acked", "id": "a"}
         ([STORED], ["a is lost"]),
         ([STORED, GOT, GOT, ACKED], ["a was given to two as delivery 1"]),
         ([STORED, GOT, ACKED, {**GOT, "delivery": 2}], ["a came again after it was acked"]),
+        ([{"what": "interrupted", "id": "a"}, GOT, ACKED, STORED, GOT, ACKED], []),
         ([STORED, GOT, {"what": "defect", "path": "/p", "answer": "500"}], ["/p: 500"]),
     ],
 )

@@ -51,12 +51,24 @@ class Api:
             self._journal.note("defect", path=path, answer=text.decode()[:500])
         return answer.status, json.loads(text) if text else None
 
-    def insist(self, method: str, path: str, body: object = None, **headers: str) -> tuple[int, Any]:
-        """The same, repeated until it is answered otherwise than by a failure that asks for it."""
+    def insist(
+        self, method: str, path: str, body: object = None, *, message: str = "", **headers: str
+    ) -> tuple[int, Any]:
+        """The same, repeated until it is answered otherwise than by a failure that asks for it.
+
+        Args:
+            method: The method.
+            path: The path.
+            body: The body.
+            message: What is published, if it is to be noted that an attempt at it was cut short.
+            headers: More headers.
+        """
         for pause in itertools.chain([0.02, 0.05, 0.1], itertools.repeat(0.2)):
             status, answer = self.ask(method, path, body, **headers)
             if status not in (0, 500, 503) and not (status == 409 and answer["code"] == "idempotency_in_progress"):
                 return status, answer
+            if message and status != 409:
+                self._journal.note("interrupted", id=message)
             time.sleep(pause)
         raise AssertionError("unreachable")
 
@@ -71,7 +83,7 @@ def produce(api: Api, journal: Journal, kind: str) -> None:
             path = "/queue/v1/namespaces/load/queues/log/messages"
             body = {"messages": [{"key": "k", "seq": time.time_ns(), "value": name}]}
         journal.note("sent", id=name)
-        status, answer = api.insist("POST", path, body, Idempotency_Key=name)
+        status, answer = api.insist("POST", path, body, message=name, Idempotency_Key=name)
         stored = status == 201 if kind != "log" else status == 200 and answer["accepted"] == 1
         if stored:
             journal.note("stored", id=name)
