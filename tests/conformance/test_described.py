@@ -39,8 +39,11 @@ CHECKS = [
     described.response_schema_conformance,
 ]
 SETTINGS: dict[str, dict[str, Any]] = {
+    "one_to_one": {"visibility_key": ["k"], "max_deliveries": 2},
     "one_to_many": {"primary_key": ["k"], "max_deliveries": 2},
     "key_value": {"primary_key": ["k"], "on_duplicate": "replace"},
+    "stream_to_one": {"lookup_queue": "key_value", "foreign_key": ["k"], "missing_lookup": "defer"},
+    "stream_to_many": {"lookup_queue": "key_value", "foreign_key": ["k"], "missing_lookup": "reject"},
     "time_series": {"interval_seconds": 60, "aggregation_fields": ["n"]},
     "document": {"allow_subscriptions": True},
     "text_document": {},

@@ -57,7 +57,6 @@ SELDOM: dict[str, set[Right]] = {
     | {("dynamodb:DeleteItem", "State"), ("dynamodb:PutItem", "State"), ("dynamodb:Query", "State/index/by_rank")},
     "document_upload": MANY,  # a full queue that drops its oldest
     "document_list": MANY | SORTED,  # a filter by name or by time
-    "document_head": {("s3:GetObject", "Bucket/document/*"), ("s3:ListBucket", "Bucket")},  # in another format
     "subscription_put": {("dynamodb:DeleteItem", "State")},  # in place of a subscription whose source is gone
     "document_deliver": FREES_DOCUMENTS | SORTED,  # a copy that is not wanted any more
     "object_sweep": MANY | FREES_DOCUMENTS | SORTED | {("dynamodb:Query", "State"), ("dynamodb:UpdateItem", "State")},
