@@ -1,5 +1,6 @@
 """Stream queues: messages joined with items as they are published, or when the items arrive; message_promote."""
 
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -176,6 +177,25 @@ def test_a_new_item_of_a_queue_that_does_not_replace_promotes(timed: Process, ow
     assert orders.try_publish({"customer": 7}).json["status"] == "pending_enrichment"
     customers.put({"id": 7})
     assert len(orders.consume()) == 1
+
+
+@pytest.mark.parametrize("on_duplicate", ["reject", "replace"])
+def test_what_a_dying_promotion_left_is_promoted_without_another_item(
+    timed: Process, owner: Tenant, faults: ModuleType, on_duplicate: str
+) -> None:
+    customers = ItemClient(timed, owner.key, "customers").create(primary_key=["id"], on_duplicate=on_duplicate)
+    orders = stream(customers, "stream_to_one", missing_lookup="defer")
+    orders.publish_many(*({"customer": 7, "n": n} for n in range(12)))
+    with pytest.raises(faults.Killed), faults.failing(faults.KILLED_AFTER, at=3, operation="TransactWriteItems"):
+        customers.put({"id": 7, "name": "Ann"})
+    assert 0 < orders.stats()["pending_enrichment"] < 12
+    if on_duplicate == "reject":
+        assert customers.try_publish({"id": 7, "name": "Bob"}).problem == (409, "duplicate_key")
+    timed.run("message_promote")
+    assert orders.stats()["pending_enrichment"] == 0
+    taken = [message for _ in range(2) for message in orders.consume(max_messages=10)]
+    assert sorted(message["payload"]["n"] for message in taken) == list(range(12))
+    assert {message["payload"]["name"] for message in taken} == {"Ann"}
 
 
 @KINDS
