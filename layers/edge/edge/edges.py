@@ -36,17 +36,15 @@ class EdgeTable:
         self._retry = retry or Retry()
         self._batches = BatchWriter(table, client=client, retry=self._retry)
 
-    def insert(self, edge: Edge, *, if_absent: bool = False) -> None:
-        """Store one edge; durable when this returns.
-
-        With `if_absent` an edge that stands under the same (source, seq, id) stays as it is, which is told:
+    def insert(self, edge: Edge, *, if_absent: bool = False, once: bool = False) -> None:
+        """Store one edge; durable when this returns. With `once` it is never stored twice: see `Retry.call`.
 
         Raises:
-            ConditionFailed: Another edge stands there. One equal to this, left by an attempt whose answer was
-                lost, counts as success.
+            ConditionFailed: With `if_absent`: another edge stands there, not this one, stored without an answer.
         """
+        request = self.insert_operation(edge, if_absent=if_absent).request
         try:
-            self._retry.call(self._client.put_item, **self.insert_operation(edge, if_absent=if_absent).request)
+            self._retry.call(self._client.put_item, stored=(lambda: self._stands(edge)) if once else None, **request)
         except ConditionFailed as failure:
             if not (failure.maybe_done and failure.old == edge_row(edge)):
                 raise
@@ -178,6 +176,9 @@ class EdgeTable:
         if must_exist:
             request |= conditional("attribute_exists(#source)", None, None)
         return Operation("Delete", request)
+
+    def _stands(self, edge: Edge) -> bool:
+        return edge.position in self.positions(edge.source, after=Position(edge.seq, ""), through=edge.position)
 
     def _insert_batch(self, batch: Sequence[Edge]) -> list[EdgeError | None]:
         requests = [{"PutRequest": {"Item": encode_row(edge_row(edge))}} for edge in batch]

@@ -77,11 +77,21 @@ class Retry:
     sleep: Callable[[float], None] = time.sleep
     draw: Callable[[], float] = random.random
 
-    def call(self, operation: Callable[..., Any], *, on_lost: Callable[[], None] | None = None, **request: Any) -> Any:
+    def call(
+        self,
+        operation: Callable[..., Any],
+        *,
+        on_lost: Callable[[], None] | None = None,
+        stored: Callable[[], bool] | None = None,
+        **request: Any,
+    ) -> Any:
         """Call one AWS operation until it answers.
 
         `on_lost` is told of every attempt that may have taken effect without an answer, also when a later one
         succeeds: a batch needs to know, as its success may be partial.
+
+        `stored` is given for a write that must never take effect twice, because what it stores may be used up at once:
+        after a lost answer it is not repeated, but asked whether what it stores is there.
 
         Raises:
             ConditionFailed, TransactionRefused: A condition did not hold.
@@ -103,6 +113,8 @@ class Retry:
                 maybe_done = True
                 if on_lost is not None:
                     on_lost()
+                if stored is not None:
+                    return _must_be(stored)
             if attempt + 1 == self.attempts or not self.pause(attempt):
                 raise EdgeUnavailable(str(cause), throttled=throttled, maybe_done=maybe_done) from cause
             attempt += 1
@@ -123,6 +135,20 @@ class Retry:
         """
         if attempt + 1 >= self.attempts or not self.pause(attempt):
             raise EdgeUnavailable("requests were left unprocessed", throttled=True)
+
+
+def _must_be(stored: Callable[[], bool]) -> None:
+    """Return when a write whose answer was lost has taken effect.
+
+    Raises:
+        EdgeUnavailable: What it stores is not there: it was never stored, or is gone again.
+    """
+    try:
+        there = stored()
+    except EdgeUnavailable as error:
+        raise EdgeUnavailable(str(error), throttled=error.throttled, maybe_done=True) from error
+    if not there:
+        raise EdgeUnavailable("an answer was lost, and what was to be stored is not there", maybe_done=True)
 
 
 def _judge(error: ClientError, *, maybe_done: bool) -> tuple[bool, bool]:

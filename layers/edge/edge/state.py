@@ -134,15 +134,23 @@ class StateTable:
         except Unprocessed as left:
             raise left.error from None
 
-    def put(self, row: Row, *, condition: str | None = None, values: Mapping[str, Value] | None = None) -> None:
-        """Write a whole row (its `pk` and `sk` among its attributes).
+    def put(
+        self,
+        row: Row,
+        *,
+        condition: str | None = None,
+        values: Mapping[str, Value] | None = None,
+        once: str | None = None,
+    ) -> None:
+        """Write a whole row; with `once`, an attribute that it is known by, never twice (see `Retry.call`).
 
         Raises:
-            ConditionFailed: The condition does not hold, and the row that stands there is not this one, written by
-                an attempt whose answer was lost.
+            ConditionFailed: What stands there does not fit, and is not this row, stored without an answer.
         """
+        pk, sk, mark = str(row.get("pk")), str(row.get("sk")), once or "pk"
+        stored = (lambda: (self.get(pk, sk) or {}).get(mark) == row[mark]) if once else None
         try:
-            self._retry.call(self._client.put_item, **self._put(row, condition, values))
+            self._retry.call(self._client.put_item, stored=stored, **self._put(row, condition, values))
         except ConditionFailed as failure:
             if not (failure.maybe_done and failure.old == row):
                 raise
