@@ -8,6 +8,7 @@ from broker.caller import Caller
 from broker.crypto import Vault
 from broker.errors import BrokerError
 from broker.ids import MonotonicIds
+from broker.listing import Lister
 from broker.queues.contents import Content, Contents
 from broker.queues.deadletters import DeadLetters
 from broker.queues.kinds import Payload
@@ -24,6 +25,8 @@ from broker.streams.holders import Holders
 from broker.streams.keeping import Keeping
 from broker.streams.leases import Leases
 from broker.streams.letters import Letters
+from broker.streams.models import SeekRequest
+from broker.streams.places import Places
 from broker.streams.publishing import Publishing
 from broker.streams.reading import Reader
 from broker.streams.redriven import Redriven
@@ -66,6 +69,18 @@ def caller(name: str) -> Caller:
     return Caller("client", TENANT, consumer_id(name))
 
 
+@dataclass(frozen=True)
+class _Known:
+    """A registry of one queue."""
+
+    queue: Queue
+
+    def find(self, *_: object, **__: object) -> Queue:
+        return self.queue
+
+    load = find
+
+
 @dataclass
 class Node:
     """The services of one process.
@@ -91,7 +106,8 @@ class Node:
         stored: dict[str, Any] = {"state": self.state, "edges": self.edges}
         vault = Vault(OneKey())
         contents = Contents(vault=vault, blobs=self.blobs)
-        self.letters = DeadLetters(**stored, contents=contents, vault=vault, tokens=Tokens(vault))
+        self.tokens = Tokens(vault)
+        self.letters = DeadLetters(**stored, contents=contents, vault=vault, tokens=self.tokens)
         self.tails = Tails(**stored, clock=self.clock)
         self.consumers = Consumers(state=self.state, clock=self.clock)
         letters = Letters(dead_letters=self.letters, state=self.state, blobs=self.blobs, vault=vault, ids=self.ids)
@@ -153,6 +169,18 @@ class Node:
     def consume(self, queue: Queue, name: str, *, limit: int = 1) -> Any:
         """What a consumer gets; no messages while it holds some."""
         return self.streams.consume(queue, ConsumeRequest(max_messages=limit), caller=caller(name))
+
+    def seek(self, queue: Queue, name: str, target: str) -> None:
+        """Move a consumer, as the tenant admin."""
+        places = Places(
+            registry=_Known(queue),  # type: ignore[arg-type]  # it is asked for this queue only
+            lister=Lister(state=self.state, tokens=self.tokens),
+            consumers=self.consumers,
+            seeking=self.seeking,
+            redriven=self.redriven,
+            clock=self.clock,
+        )
+        places.seek(Caller("admin", TENANT, consumer_id("0")), queue.name, consumer_id(name), SeekRequest(seek=target))
 
     def ack(self, queue: Queue, name: str, message: Any) -> None:
         self.streams.ack(queue, message["message_id"], LeaseRequest(lease_id=message["lease_id"]), caller=caller(name))

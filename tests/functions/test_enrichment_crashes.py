@@ -1,6 +1,8 @@
 """Waiting and promoting: either side may die at any of its calls, or work at any moment of the other; each message that
 was accepted is delivered once, joined, in order."""
 
+import functools
+import random
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -9,6 +11,7 @@ import pytest
 
 from tests.functions.items import ItemClient
 from tests.functions.queues import QueueClient
+from tests.interleaving import Turns
 from tests.processes import Process, Reply, Tenant
 from tests.worlds import ManualClock
 from tools.calls import Call, Outcome, Proceed, Watcher, watching
@@ -145,6 +148,48 @@ def test_each_side_at_every_moment_of_the_other(
             assert [n for n in found if n != 9] == list(range(waiting)), at
             shop.process.run("message_promote")
             assert shop.drain() == [], at
+
+
+@KINDS
+@pytest.mark.parametrize("seed", range(4))
+def test_both_sides_in_disorder(
+    shop_of: Callable[[str, dict[str, Any]], Shop],
+    kind: str,
+    settings: dict[str, Any],
+    seed: int,
+    clock: ManualClock,
+) -> None:
+    """Messages, items and the schedule under way together, one AWS call at a time, some of them dying."""
+    rng, shop, accepted = random.Random(seed), shop_of(kind, settings), set[int]()
+    shop.prepare()
+    turns = Turns(rng)
+
+    def order(n: int) -> None:
+        reply = shop.order(n)
+        assert reply.status in (201, 503), reply
+        if reply.status == 201:
+            accepted.add(n)
+
+    works: list[Callable[[], object]] = [functools.partial(order, n) for n in range(8)]
+    works += [shop.arrive, shop.arrive, *(lambda: shop.process.run("message_promote"),) * 2]
+    rng.shuffle(works)
+    with watching(turns):
+        for work in works:
+            turns.start("work", work)
+            for _ in range(rng.randint(0, 6)):
+                turns.step()
+            if turns.operations and rng.random() < 0.15:
+                turns.kill(rng.choice(turns.operations))
+        while turns.operations:
+            turns.step()
+    clock.advance(seconds=60)
+    assert shop.arrive().status in (200, 201)
+    shop.process.run("message_promote")
+    clock.advance(seconds=6)
+    found = shop.drain()
+    assert len(found) == len(set(found))
+    assert set(found) >= accepted
+    assert len(accepted) >= 4
 
 
 class Interruption(Watcher):

@@ -35,6 +35,7 @@ class Story:
         self.first: defaultdict[str, list[str]] = defaultdict(list)
         self.acked: defaultdict[str, set[str]] = defaultdict(set)
         self.skipped: defaultdict[str, int] = defaultdict(int)
+        self.sought = 0
 
     def saw(self, call: Call) -> None:
         """Note where messages are stored."""
@@ -95,8 +96,22 @@ class Story:
 
         self.turns.start("retain", work, born=self.clock())
 
-    def run(self, *, steps: int, names: str, retains: bool) -> None:
+    def seek(self, name: str) -> None:
+        """Send a consumer back to the beginning: from then on it is owed everything again."""
+        node = self.node()
+
+        def work() -> None:
+            if code_of(lambda: node.seek(self.queue, name, "earliest")) == "":
+                self.first[name].clear()
+                self.acked[name].clear()
+                self.sought += 1
+
+        self.turns.start(f"seek {name}", work, born=self.clock())
+
+    def run(self, *, steps: int, names: str, retains: bool, seeker: str = "") -> None:
         for step in range(steps):
+            if seeker and self.rng.random() < 0.06:
+                self.seek(seeker)
             what = self.rng.random()
             if what < 0.35:
                 self.publish()
@@ -150,10 +165,10 @@ class Story:
         return sum(number > floor for number in self.numbers.values())
 
 
-def story(seed: int, world: World, *, retains: bool, **settings: Any) -> Story:
+def story(seed: int, world: World, *, retains: bool, seeker: str = "", **settings: Any) -> Story:
     one = Story(seed, world, **settings)
     with watching(one.turns):
-        one.run(steps=110, names="xyz", retains=retains)
+        one.run(steps=110, names="xyz", retains=retains, seeker=seeker)
         one.settle_down("xyz")
     one.check("xyz")
     return one
@@ -174,3 +189,12 @@ def test_whoever_is_overtaken_by_retention_is_told_and_the_depth_is_exact(seed: 
         missing = set(one.numbers) - set(one.first[name])
         assert not missing or one.skipped[name], f"{name} was not told that it missed {missing}"
     assert one.held() == one.counted()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("retains", [False, True])
+def test_whoever_goes_back_gets_everything_that_is_there_again(seed: int, *, retains: bool, world: World) -> None:
+    one = story(seed, world, retains=retains, seeker="x")
+    assert one.sought
+    if not retains:
+        assert set(one.numbers) == set(one.first["x"]) == one.acked["x"]
