@@ -61,4 +61,5 @@ def floor() -> float:
 @pytest.mark.parametrize("function", [function.name for function in functions()])
 def test_a_cold_start_stays_within_its_budget(floor: float, function: str) -> None:
     """By the best of several rounds: a busy machine makes single ones slower, never faster."""
-    assert any(cpu_milliseconds("import app", function=function) <= BUDGET * floor for _ in range(ROUNDS))
+    rounds = range(3 * ROUNDS)  # all of them only where the first were slow
+    assert any(cpu_milliseconds("import app", function=function) <= BUDGET * floor for _ in rounds)
