@@ -1,5 +1,6 @@
 """one_to_one: publish, consume, ack, nack, extend, settle, over the functions."""
 
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -494,3 +495,15 @@ def leftovers(world: World) -> list[str]:
     kinds = ("lanes#", "key#", "dead#")
     rows = [row["pk"]["S"] for row in world.rows(world.state_table) if row["pk"]["S"].startswith(kinds)]
     return rows + [row["source"]["S"] for row in world.rows(world.edges_table)]
+
+
+@pytest.mark.parametrize("settings", [{}, {"visibility_key": "group"}], ids=["alone", "shared"])
+def test_a_publish_whose_answer_was_lost_is_not_stored_blindly_again(
+    queue: QueueClient, faults: ModuleType, settings: dict[str, Any]
+) -> None:
+    queue.create(**settings)
+    with faults.failing(faults.SERVER_ERROR, operation="PutItem"):  # as if stored, delivered and acked by then
+        assert queue.try_publish(message(1)).status == 503
+    with faults.failing(faults.LOST, operation="PutItem"):
+        assert queue.try_publish(message(2)).status == 201
+    assert ids(queue.consume(max_messages=10)) == [2]

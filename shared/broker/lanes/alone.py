@@ -54,7 +54,7 @@ class Alone:
                 put = self._state.put_operation(row, condition=_FREE, values=values)
                 self._state.transact([*draft.alongside, put])
             else:
-                self._state.put(row, condition=_FREE, values=values)
+                self._state.put(row, condition=_FREE, values=values, once="message_id")
         except ConditionFailed as failure:
             return _stored_before(lane, failure, draft)
         except TransactionRefused as refusal:

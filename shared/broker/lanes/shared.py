@@ -50,7 +50,7 @@ class Shared:
             attributes["key"] = digest
         edge = Edge(keys.lane_source(queue.queue_id, lane=lane.sk), n, draft.message_id, attributes)
         if digest is None and not draft.alongside:
-            self._edges.insert(edge)
+            self._edges.insert(edge, once=True)
             return None
         operations = [*draft.alongside, self._edges.insert_operation(edge)]
         cutoff = expires(queue, now=now)
