@@ -1,6 +1,8 @@
 """one_to_one through the functions, beside the same work on moto's own SQS FIFO queue; and what depth does to both."""
 
 import contextlib
+import copy
+import dataclasses
 import itertools
 import json
 import time
@@ -8,9 +10,14 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from moto.sqs.models import sqs_backends
+
 from bench.measure import Api, answer_of, new_tenant, table
-from tests.worlds import moto_world
-from tools import tables
+from broker import wiring
+from tests.lanes import Node, lane_queue
+from tests.worlds import Engine, moto_world
+from tools import moto_threads, tables
+from tools.dynalite import dynalite
 from tools.ledger import Ledger
 
 CONSUME = "POST /queues/{queue}/consume"
@@ -40,6 +47,11 @@ class Lanes:
             route = "POST /queues/{queue}/messages/batch"
             self._api.call("message_publish_batch", route, queue=self._queue, body={"messages": bodies})()
 
+    def fill(self, count: int) -> None:
+        """Publish so many that stay."""
+        for _ in range(count // 100):
+            self.send(100)
+
     def work_off(self, count: int) -> int:
         """Consume and ack; returns how many."""
         reply = self._api.call("queue_consume", CONSUME, queue=self._queue, body={"max_messages": count})()
@@ -61,7 +73,8 @@ class Fifo:
     def __init__(self, name: str) -> None:
         self._sqs = tables.client("sqs")
         attributes = {"FifoQueue": "true", "ContentBasedDeduplication": "false"}
-        self._url = self._sqs.create_queue(QueueName=f"{name}.fifo", Attributes=attributes)["QueueUrl"]
+        self._name = f"{name}.fifo"
+        self._url = self._sqs.create_queue(QueueName=self._name, Attributes=attributes)["QueueUrl"]
 
     def send(self, count: int) -> None:
         """Send messages of groups of their own."""
@@ -75,6 +88,16 @@ class Fifo:
         else:
             self._sqs.send_message_batch(QueueUrl=self._url, Entries=entries)
 
+    def fill(self, count: int) -> None:
+        """Put so many into moto's list: sending compares each with all others, which takes half an hour for 5,000."""
+        self.send(1)
+        queue = sqs_backends[moto_threads.ACCOUNT][tables.REGION].queues[self._name]
+        for _ in range(count - 1):
+            message = copy.copy(queue._messages[-1])
+            number = str(next(_numbers))
+            message.id, message.group_id, message.deduplication_id = number, number, number
+            queue._messages.append(message)
+
     def work_off(self, count: int) -> int:
         """Receive and delete; returns how many."""
         found = self._sqs.receive_message(QueueUrl=self._url, MaxNumberOfMessages=count).get("Messages", [])
@@ -85,6 +108,28 @@ class Fifo:
             entries = [{"Id": str(n), "ReceiptHandle": one["ReceiptHandle"]} for n, one in enumerate(found)]
             self._sqs.delete_message_batch(QueueUrl=self._url, Entries=entries)
         return len(found)
+
+
+class Stored:
+    """Our storage without the functions, on an engine whose queries do not walk over a whole partition, as moto's do."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._node = Node(engine, wiring.clock)
+        self._queue = lane_queue()
+
+    def send(self, count: int) -> None:
+        """Publish messages."""
+        for _ in range(count):
+            self._node.publish(self._queue, **BODY, group=next(_numbers))
+
+    fill = send
+
+    def work_off(self, count: int) -> int:
+        """Consume and ack; returns how many."""
+        messages = self._node.consume(self._queue, limit=count)
+        for message in messages:
+            self._node.ack(self._queue, message)
+        return len(messages)
 
 
 def run() -> None:
@@ -123,14 +168,19 @@ def _rate(queue: Lanes | Fifo, *, size: int, threads: int) -> float:
 
 def _by_depth(api: Api) -> None:
     ours, fifo = Lanes(api, "deep"), Fifo("deep")
-    depth, rows = 0, []
-    for wanted in DEPTHS:
-        for queue, size in ((ours, 100), (fifo, 10)):
-            for _ in range((wanted - depth) // size):
-                queue.send(size)
-        depth = wanted
-        rows.append([wanted, *(1000 * _seconds(lambda q=queue: (q.send(1), q.work_off(1))) for queue in (ours, fifo))])  # type: ignore[misc]
-    table(rows, head=["depth", "ours, ms a message", "SQS FIFO on moto, ms a message"])
+    with dynalite() as url:
+        made = tables.create(endpoint_url=url, prefix="bench", services=("dynamodb",))
+        environment = {**made.environment, "BUCKET": "none"}  # no payload here is too large for a row
+        resources = dataclasses.replace(made, environment=environment)
+        stored = Stored(Engine("dynalite", url, resources))
+        depth, rows = 0, []
+        for wanted in DEPTHS:
+            for queue in (ours, fifo, stored):
+                queue.fill(wanted - depth)
+            depth = wanted
+            times = [1000 * _seconds(lambda q=queue: (q.send(1), q.work_off(1))) for queue in (ours, fifo, stored)]  # type: ignore[misc]
+            rows.append([wanted, *times])
+    table(rows, head=["depth", "ours on moto, ms", "SQS FIFO on moto, ms", "our storage on dynalite, ms"])
 
 
 def _seconds(work: Callable[[], object]) -> float:
