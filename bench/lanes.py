@@ -111,7 +111,7 @@ class Fifo:
 
 
 class Stored:
-    """Our storage without the functions, on an engine whose queries do not walk over a whole partition, as moto's do."""
+    """Our storage without the functions, on an engine whose queries do not walk over a whole partition as moto's do."""
 
     def __init__(self, engine: Engine) -> None:
         self._node = Node(engine, wiring.clock)
