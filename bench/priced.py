@@ -1,6 +1,7 @@
 """The operations that `bench.costs` prices: of each type those that its users make all the time."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from tests.processes import Process, Reply
@@ -8,7 +9,22 @@ from tests.processes import Process, Reply
 PAYLOAD = {"order": 12345, "customer": "c-778", "lines": [{"sku": "A-1", "quantity": 2, "price": "12.50"}] * 4}
 """330 bytes as JSON: with its keys and its seal less than the 1,024 bytes of a write unit."""
 
-Step = tuple[str, Callable[[], Reply]]
+
+@dataclass(frozen=True)
+class Scheduled:
+    """Work of a schedule, which is priced by what one more of it adds to a run.
+
+    Attributes:
+        prepare: Gives the schedule one thing to do.
+        run: Runs it.
+    """
+
+    prepare: Callable[[], object]
+    run: Callable[[], object]
+
+
+Step = tuple[str, Callable[[], Reply] | Scheduled]
+"""What an operation is called, and how it is done once."""
 
 
 class Queue:
@@ -105,13 +121,43 @@ def one_to_many(process: Process, key: str) -> Iterator[Step]:
     yield from _delivery(Queue(process, key, kind="one_to_many"))
 
 
-def stream_to_one(process: Process, key: str) -> Iterator[Step]:
-    """Publishing; delivery is that of one_to_one."""
-    items = Queue(process, key, kind="key_value", name="customers", primary_key=["customer"])
-    items("message_publish", body={"customer": "c-778", "city": "Ulm"})
-    queue = Queue(process, key, kind="stream_to_one", lookup_queue="customers", foreign_key=["customer"])
+def _stream(process: Process, key: str, *, kind: str) -> Iterator[Step]:
+    customers = f"customers-{kind}"
+    items = Queue(process, key, kind="key_value", name=customers, primary_key=["customer"])
+
+    def item(customer: str) -> Reply:
+        return items("message_publish", body={"customer": customer, "city": "Ulm"})
+
+    item("c-778")
+    queue = Queue(process, key, kind=kind, lookup_queue=customers, foreign_key=["customer"], missing_lookup="defer")
     queue.publish(0)
+    queue.ack(queue.consume()[0])
     yield "publish 1 message, joined", lambda: queue.publish(1)
+    batch = {"messages": [{**PAYLOAD, "order": n} for n in range(2, 12)]}
+    yield "publish 10 messages at once, joined", lambda: queue("message_publish_batch", body=batch)
+    yield "publish 1 message that has to wait", lambda: queue.publish(12, customer="c-779")
+    yield "publish the item that 1 message waits for", lambda: item("c-779")
+    for _ in range(11):  # those that were joined at once
+        queue.ack(queue.consume()[0])
+    taken: list[Any] = []
+
+    def consume() -> Reply:
+        reply = queue("queue_consume", body={})
+        taken[:] = reply.json["messages"]
+        return reply
+
+    yield "consume 1 message that waited", consume
+    yield "ack 1 message", lambda: queue.ack(taken[0])
+
+
+def stream_to_one(process: Process, key: str) -> Iterator[Step]:
+    """Without keys, as one_to_one."""
+    yield from _stream(process, key, kind="stream_to_one")
+
+
+def stream_to_many(process: Process, key: str) -> Iterator[Step]:
+    """For one consumer, as one_to_many."""
+    yield from _stream(process, key, kind="stream_to_many")
 
 
 def key_value(process: Process, key: str) -> Iterator[Step]:
@@ -144,23 +190,41 @@ def time_series(process: Process, key: str) -> Iterator[Step]:
     yield "read 1 bucket", lambda: queue("bucket_range")
 
 
-def document(process: Process, key: str) -> Iterator[Step]:
-    """Files of 100 KB."""
-    queue = Queue(process, key, kind="document")
+def _repository(process: Process, key: str, *, kind: str, content_type: str, shown_as: str = "") -> Iterator[Step]:
+    queue, subscriber = (Queue(process, key, kind=kind, name=name) for name in (kind, f"{kind}-subscriber"))
     content = b"n\n" + b"123456789\n" * 10_000
-    headers = {"content-type": "text/csv", "x-document-name": "n", "x-document-description": "d"}
+    headers = {"content-type": content_type, "x-document-name": "n", "x-document-description": "d"}
 
     def upload() -> Reply:
         return queue("document_upload", body=content, headers=headers)
 
-    made = upload().json["document_id"]
-    one = {"path": {"document_id": made}}
-    queue("document_download", **one)
+    made = upload()
+    one: dict[str, Any] = {"path": {"document_id": made.json["document_id"]}}
+    etag = queue("document_download", **one).headers["etag"]
     queue("document_list")
     yield "upload", upload
-    yield "download", lambda: queue("document_download", **one)
+    yield "download as it is", lambda: queue("document_download", **one)
+    if shown_as:
+        yield "download in another format", lambda: queue("document_download", **one, headers={"accept": shown_as})
+    yield "download unchanged (304)", lambda: queue("document_download", **one, headers={"if-none-match": etag})
     yield "list 2 documents", lambda: queue("document_list")
     yield "delete", lambda: queue("document_delete", **one)
+    source = {"source_queue_id": queue("queue_read").json["queue_id"]}
+    subscriber("subscription_put", body=source)
+    yield "upload to a queue with subscribers", upload
+    copies = Scheduled(upload, lambda: process.run("document_deliver"))
+    copies.run()
+    yield "deliver 1 copy to a subscriber", copies
+
+
+def document(process: Process, key: str) -> Iterator[Step]:
+    """Files of 100 KB; a CSV is shown as JSON."""
+    yield from _repository(process, key, kind="document", content_type="text/csv", shown_as="application/json")
+
+
+def text_document(process: Process, key: str) -> Iterator[Step]:
+    """Texts of 100 KB."""
+    yield from _repository(process, key, kind="text_document", content_type="text/plain")
 
 
 KINDS: dict[str, Callable[[Process, str], Iterator[Step]]] = {
@@ -169,8 +233,10 @@ KINDS: dict[str, Callable[[Process, str], Iterator[Step]]] = {
     "one_to_one with keys": one_to_one_in_order,
     "one_to_many": one_to_many,
     "stream_to_one": stream_to_one,
+    "stream_to_many": stream_to_many,
     "key_value": key_value,
     "time_series": time_series,
     "document": document,
+    "text_document": text_document,
 }
 """The types as the table names them."""

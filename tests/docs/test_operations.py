@@ -5,7 +5,7 @@ import re
 from bench.costs import measure, report
 from tests.processes import Process
 from tests.template.repository import ROOT, properties, template
-from tests.worlds import World
+from tests.worlds import ManualClock, World
 
 PAGE = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
 
@@ -27,10 +27,10 @@ def test_every_parameter_is_explained() -> None:
     assert explained == {name: default or "none" for name, default in template().parameters.items()}
 
 
-def test_costs_are_what_is_counted(world: World) -> None:
-    process = Process()
+def test_costs_are_what_is_counted(world: World, clock: ManualClock) -> None:
+    process = Process(clock=clock)
     tenant = process.tenant(platform_key=f"platform.{world.platform_key}")
-    counted = report(measure(process, key=tenant.key))
+    counted = report(measure(process, clock=clock, key=tenant.key))
     assert PAGE.split("<!-- costs -->\n")[1].split("<!-- /costs -->")[0].strip() == counted, (
         "`make bench ONLY=costs` prints it"
     )
