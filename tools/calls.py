@@ -58,26 +58,25 @@ class Call:
         body = self.request.body
         if self.service == "s3" or not isinstance(body, str | bytes | bytearray) or not body:
             return {}
-        parsed: dict[str, Any] = json.loads(body, object_hook=_with_bytes)
+        parsed: dict[str, Any] = json.loads(body, object_hook=with_bytes)
         return parsed
 
     def rewritten(self, document: dict[str, Any]) -> "Call":
         """The same call with another body. Its signature no longer fits, which no local engine minds."""
-        old, body = (
-            self.request,
-            json.dumps(document, default=lambda binary: base64.b64encode(binary).decode()).encode(),
-        )
+        old, body = self.request, json.dumps(document, default=as_base64).encode()
         headers = copy.copy(old.headers)
         headers["Content-Length"] = str(len(body))
         request = AWSPreparedRequest(old.method, old.url, headers, body, old.stream_output, {})
         return dataclasses.replace(self, request=request)
 
 
-def _as_base64(binary: bytes) -> str:
+def as_base64(binary: bytes) -> str:
+    """How JSON carries a binary value."""
     return base64.b64encode(binary).decode()
 
 
-def _with_bytes(value: dict[str, Any]) -> dict[str, Any]:
+def with_bytes(value: dict[str, Any]) -> dict[str, Any]:
+    """A decoded JSON object of DynamoDB's, as `object_hook`: binary values and sets of them as bytes."""
     match value:
         case {"B": str(text)} if len(value) == 1:
             return {"B": base64.b64decode(text)}

@@ -18,6 +18,7 @@ import base64
 import collections
 import contextlib
 import copy
+import functools
 import json
 import threading
 import urllib.parse
@@ -34,8 +35,11 @@ from moto.dynamodb.exceptions import DynamodbException, MockValidationException
 from moto.dynamodb.models import DynamoDBBackend, dynamodb_backends
 from moto.dynamodb.models.table import Table
 from moto.dynamodb.models.utilities import dynamo_to_dict
+from moto.dynamodb.parsing.expressions import UpdateExpressionParser  # type: ignore[attr-defined]
 from moto.dynamodb.responses import DynamoHandler
 from moto.s3.models import FakeKey
+
+from tools import moto_shortcuts
 
 ACCOUNT = "123456789012"
 BATCH_WRITE_LIMIT = 25
@@ -65,6 +69,7 @@ def moto_in_threads() -> Iterator[None]:
         (BotocoreStubber, "process_request", _one_at_a_time(BotocoreStubber.process_request)),
         (BaseModel, "__new__", lambda cls, *_args, **_kwargs: object.__new__(cls)),
         (FakeKey, "__del__", FakeKey.dispose),  # a key that nobody remembers is closed when it is replaced, silently
+        (UpdateExpressionParser, "make", functools.lru_cache(512)(UpdateExpressionParser.make)),
         (Table, "query", _of_one_partition(Table.query)),
         (Table, "get_item", _leaving_no_partition(Table.get_item)),
         (Table, "delete_item", _leaving_no_partition(Table.delete_item)),
@@ -147,21 +152,20 @@ def wipe(table: str, *, region: str) -> None:
 def _one_at_a_time(original: Any) -> Any:
     def process_request(self: Any, request: Any) -> Any:
         with _guard:
-            return original(self, request)
+            return moto_shortcuts.answer(request, account=ACCOUNT) or original(self, request)
 
     return process_request
 
 
 def _of_one_partition(original: Any) -> Any:
-    """Query a view of the table that holds the asked partition alone. A global index spreads over all of them."""
+    """Query the asked partition alone. A global index spreads over all of them."""
 
+    @functools.wraps(original)
     def query(self: Any, hash_key: Any, *args: Any, **named: Any) -> Any:
         index_name = named.get("index_name", args[6] if len(args) > 6 else None)
-        if hash_key is None or any(index.name == index_name for index in self.global_indexes):
+        if self.range_key_attr is None or any(index.name == index_name for index in self.global_indexes):
             return original(self, hash_key, *args, **named)
-        view = copy.copy(self)
-        view.items = {hash_key: self.items[hash_key]} if hash_key in self.items else {}
-        return original(view, hash_key, *args, **named)
+        return moto_shortcuts.query(self, hash_key, *args)
 
     return query
 
