@@ -1,48 +1,53 @@
-"""The load test, short, and the eyes it looks with."""
+"""The load test, short, and the journals that it is judged by."""
 
-import json
 from pathlib import Path
 
-import pytest
-
 from tools.load import run
-from tools.loading.verdict import answers, of_queue
+from tools.loading.journal import Entry, Journal, answers, entries, named, story
+from tools.loading.plan import SOURCES, WORKERS
 
 
-def test_ten_seconds_of_load_with_faults_lose_and_double_nothing() -> None:
-    outcome = run(seconds=10, kill_every=2)
-    assert outcome.faults == []
-    assert [outcome.figures[f"{queue}: stored"] == 0 for queue in ("log", "to_one", "to_many", "series")] == [False] * 4
+def test_a_few_seconds_of_load_with_faults_lose_and_double_nothing(tmp_path: Path) -> None:
+    outcome = run(tmp_path, seconds=4, kill_every=1)
+    told = [
+        line
+        for fault in outcome.faults
+        for line in (str(fault), *story(entries(tmp_path.glob("*.journal")), fault.name))
+    ]
+    assert told == []
+    stored = {queue: outcome.figures[f"{queue}: stored"] for role, queue in WORKERS if role in SOURCES}
+    assert 0 not in stored.values(), stored
+    assert outcome.figures["workers killed"] != 0
+    assert outcome.figures["faults injected"] != 0
 
 
-def journal(folder: Path, *lines: dict[str, object]) -> list[Path]:
-    file = folder / "one.journal"
-    file.write_text("".join(json.dumps({"at": at, **line}) + "\n" for at, line in enumerate(lines)), encoding="utf-8")
-    return [file]
+def test_what_was_noted_is_read_in_the_order_of_time(tmp_path: Path) -> None:
+    first, second = Journal(tmp_path / "1.journal"), Journal(tmp_path / "2.journal")
+    second.note("sent", id="a")
+    first.note("answer", status=503)
+    second.note("answer", status=201)
+    noted = entries(sorted(tmp_path.glob("*.journal")))
+    assert [entry["what"] for entry in noted] == ["sent", "answer", "answer"]
+    assert answers(noted) == {503: 1, 201: 1}
+    assert [entry["id"] for entry in named(noted, "sent")] == ["a"]
 
 
-STORED: dict[str, object] = {"what": "stored", "id": "a"}
-GOT: dict[str, object] = {"what": "got", "id": "a", "delivery": 1}
-ACKED: dict[str, object] = {"what": "acked", "id": "a"}
+def test_a_line_that_a_kill_cut_short_is_none(tmp_path: Path) -> None:
+    file = tmp_path / "1.journal"
+    file.write_text('{"what": "sent", "at": 1, "id": "a"}\n{"what": "sto', encoding="utf-8")
+    assert [entry["what"] for entry in entries([file])] == ["sent"]
 
 
-@pytest.mark.parametrize(
-    ("lines", "faults"),
-    [
-        ([STORED, GOT, ACKED], []),
-        ([GOT, STORED], []),
-        ([STORED, GOT, {**GOT, "delivery": 2}, ACKED], []),
-        ([STORED], ["a is lost"]),
-        ([STORED, GOT, GOT, ACKED], ["a was given to two as delivery 1"]),
-        ([STORED, GOT, ACKED, {**GOT, "delivery": 2}], ["a came again after it was acked"]),
-        ([{"what": "interrupted", "id": "a"}, GOT, ACKED, STORED, GOT, ACKED], []),
-        ([STORED, GOT, {"what": "defect", "path": "/p", "answer": "500"}], ["/p: 500"]),
-    ],
-)
-def test_what_is_wrong_is_seen(tmp_path: Path, lines: list[dict[str, object]], faults: list[str]) -> None:
-    assert of_queue(journal(tmp_path, *lines), once=True) == faults
-
-
-def test_answers_are_counted(tmp_path: Path) -> None:
-    lines: list[dict[str, object]] = [{"what": "answer", "status": status} for status in (200, 503, 200)]
-    assert answers(journal(tmp_path, *lines)) == {200: 2, 503: 1}
+def test_a_story_follows_a_message_to_its_id_and_to_the_calls_that_wrote_it() -> None:
+    noted: list[Entry] = [
+        {"what": "sent", "id": "7-1"},
+        {"what": "sent", "id": "7-11"},
+        {"what": "struck", "written": ["lane#Q#01AB"]},
+        {"what": "stored", "id": "7-1", "message_id": "01AB"},
+        {"what": "struck", "written": ["lane#Q#01AC"]},
+    ]
+    assert [line[:17] for line in story(noted, "7-1")] == [
+        '{"what": "sent", ',
+        '{"what": "struck"',
+        '{"what": "stored"',
+    ]

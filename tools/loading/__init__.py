@@ -1,1 +1,5 @@
-"""The bounded load test: `make load`. server injects faults, workers make traffic, verdict says what came of it."""
+"""The bounded load test: `make load`.
+
+`server` injects faults, `plan` says which queues there are and who works on them, `workers` make traffic and note in
+journals what they were told, `verdicts` say what came of it.
+"""
