@@ -54,7 +54,7 @@ def run(folder: Path, *, seconds: float, kill_every: float = 5.0) -> Outcome:
         workers, judge = Workers(folder, keys), Judge(folder, keys)
         try:
             server.inject(True)
-            grown = _traffic(server, workers, judge, seconds=seconds, kill_every=kill_every)
+            warm, end = _traffic(server, workers, judge, seconds=seconds, kill_every=kill_every)
             server.inject(False)
             workers.end_sources()
             follower = workers.journal("follow", "items")
@@ -64,14 +64,17 @@ def run(folder: Path, *, seconds: float, kill_every: float = 5.0) -> Outcome:
         finally:
             workers.end()
             judge.close()
-    if grown > GROWTH:
-        outcome.faults.append(Fault("", f"memory grew to {grown:.2f} of what it was"))
-    outcome.figures |= {"workers killed": workers.killed, "memory, end over warm": round(grown, 2)}
+    if end > GROWTH * warm:
+        outcome.faults.append(Fault("", f"the server's memory grew from {warm} to {end} MB"))
+    outcome.figures |= {
+        "workers killed": workers.killed,
+        "memory of the server, warm and at the end, in MB": (warm, end),
+    }
     return outcome
 
 
-def _traffic(server: Server, workers: Workers, judge: Judge, *, seconds: float, kill_every: float) -> float:
-    """Let them work, and kill one now and then; returns the memory at the end over that of a warm server."""
+def _traffic(server: Server, workers: Workers, judge: Judge, *, seconds: float, kill_every: float) -> tuple[int, int]:
+    """Let them work, and kill one now and then; returns the server's megabytes when it was warm and at the end."""
     begun, warm = time.monotonic(), 0
     while (passed := time.monotonic() - begun) < seconds:
         time.sleep(min(kill_every, seconds - passed))
@@ -81,7 +84,8 @@ def _traffic(server: Server, workers: Workers, judge: Judge, *, seconds: float, 
     while passed < START_SECONDS and not judge.begun():  # a busy machine starts processes slowly
         time.sleep(0.5)
         passed = time.monotonic() - begun
-    return server.memory() / warm if warm else 1.0
+    end = server.memory()
+    return warm or end, end
 
 
 def main() -> int:

@@ -31,9 +31,9 @@ class Server:
         self._process.send_signal(signal.SIGUSR1 if on else signal.SIGUSR2)
 
     def memory(self) -> int:
-        """Resident kilobytes."""
+        """Resident megabytes."""
         status = Path(f"/proc/{self._process.pid}/status").read_text(encoding="ascii")
-        return int(status.split("VmRSS:")[1].split()[0])
+        return int(status.split("VmRSS:")[1].split()[0]) // 1024
 
 
 @contextlib.contextmanager

@@ -33,7 +33,7 @@ DATA = {
 SHARES = {"throttled": 0.02, "timeout": 0.01, "lost": 0.005, "died": 0.002}
 HURRY = 20
 """How much faster schedules run, so that there are many rounds of them in two minutes."""
-_TOKENS_MOST = 5000
+_TOKENS_MOST = 500
 
 
 class Died(BaseException):
