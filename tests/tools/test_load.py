@@ -42,9 +42,9 @@ def test_a_story_follows_a_message_to_its_id_and_to_the_calls_that_wrote_it() ->
     noted: list[Entry] = [
         {"what": "sent", "id": "7-1"},
         {"what": "sent", "id": "7-11"},
-        {"what": "struck", "written": ["lane#Q#01AB"]},
+        {"what": "struck", "put": ["lane#Q#01AB"]},
         {"what": "stored", "id": "7-1", "message_id": "01AB"},
-        {"what": "struck", "written": ["lane#Q#01AC"]},
+        {"what": "struck", "put": ["lane#Q#01AC"]},
     ]
     assert [line[:17] for line in story(noted, "7-1")] == [
         '{"what": "sent", ',

@@ -122,7 +122,7 @@ def test_a_stream_keeps_the_order_of_each_producer() -> None:
 
 POLLED = line("got", message_id="A")
 COMMITTED = line("acked")
-REWRITTEN = {"fault": "answer lost", "written": ["log#Q#0#00001#A"]}
+REWRITTEN = {"fault": "answer lost", "put": ["log#Q#0#00001#A"]}
 
 
 @pytest.mark.parametrize(

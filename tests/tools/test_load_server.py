@@ -1,51 +1,42 @@
-"""The server of the load test: what it makes of a storage that promises less than DynamoDB."""
+"""What the server of the load test notes of the calls that it lets fail."""
 
 import json
 from typing import Any
 
-from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+from botocore.awsrequest import AWSPreparedRequest
 from botocore.compat import HTTPHeaders
 
-from tools.calls import Call, Outcome
-from tools.loading.server import Tokens
+from tools.calls import Call
+from tools.loading.server import written
 
 
-def call(token: str, operation: str = "TransactWriteItems") -> Call:
-    body = json.dumps({"ClientRequestToken": token}).encode()
-    request = AWSPreparedRequest("POST", "http://127.0.0.1/", HTTPHeaders(), body, False, {})
-    return Call("dynamodb", operation, request, {})
+def call(operation: str, document: dict[str, Any]) -> Call:
+    request = AWSPreparedRequest(
+        "POST", "http://127.0.0.1/b/k?x=1", HTTPHeaders(), json.dumps(document).encode(), False, {}
+    )
+    return Call("dynamodb" if document else "s3", operation, request, {})
 
 
-class Engine:
-    """Answers, and counts how often it was asked."""
-
-    def __init__(self, **parsed: Any) -> None:
-        self.asked = 0
-        self.parsed = parsed
-
-    def __call__(self, one: Call) -> Outcome:
-        self.asked += 1
-        return (AWSResponse(one.request.url, 200, HTTPHeaders(), None), self.parsed), None
+ROW = {"pk": {"S": "key#Q#01"}, "sk": {"S": "key"}}
+EDGE = {"source": {"S": "log#Q#0"}, "seq": {"S": "007#01"}}
 
 
-def test_a_transaction_whose_answer_was_lost_is_not_carried_out_again() -> None:
-    tokens, engine = Tokens(), Engine()
-    first = tokens.attempt(call("a"), engine)
-    assert tokens.attempt(call("a"), engine) == first
-    assert engine.asked == 1
-    tokens.attempt(call("b"), engine)
-    assert engine.asked == 2
+def test_what_is_put_is_told_from_what_is_removed() -> None:
+    put, delete = {"PutRequest": {"Item": {**EDGE, "body": {"B": ""}}}}, {"DeleteRequest": {"Key": EDGE}}
+    assert written(call("BatchWriteItem", {"RequestItems": {"t": [put]}})) == {"put": ["log#Q#0#007#01"], "touched": []}
+    assert written(call("BatchWriteItem", {"RequestItems": {"t": [delete]}})) == {
+        "put": [],
+        "touched": ["log#Q#0#007#01"],
+    }
 
 
-def test_a_transaction_that_was_refused_may_be_tried_again() -> None:
-    tokens, engine = Tokens(), Engine(Error={"Code": "TransactionCanceledException"})
-    tokens.attempt(call("a"), engine)
-    tokens.attempt(call("a"), engine)
-    assert engine.asked == 2
+def test_all_of_a_transaction_is_noted() -> None:
+    items = [{"Put": {"Item": ROW}}, {"Update": {"Key": EDGE, "UpdateExpression": "SET a = :a"}}]
+    assert written(call("TransactWriteItems", {"TransactItems": items})) == {
+        "put": ["key#Q#01#key"],
+        "touched": ["log#Q#0#007#01"],
+    }
 
 
-def test_other_calls_pass() -> None:
-    tokens, engine = Tokens(), Engine()
-    tokens.attempt(call("a", "PutItem"), engine)
-    tokens.attempt(call("a", "PutItem"), engine)
-    assert engine.asked == 2
+def test_an_object_is_noted_by_its_address() -> None:
+    assert written(call("PutObject", {})) == {"put": [], "touched": ["http://127.0.0.1/b/k"]}

@@ -1,18 +1,17 @@
 """The local server on ministack, with faults: storage throttles, times out, loses answers, and functions die."""
 
-import collections
 import os
 import random
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+import time
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 from tools import faults
-from tools.calls import Call, Outcome, Proceed, Watcher, watching
+from tools.calls import Call, Outcome, Proceed
 from tools.loading.journal import Journal
 from tools.serve import main
 from tools.serving import schedules
@@ -33,32 +32,12 @@ DATA = {
 SHARES = {"throttled": 0.02, "timeout": 0.01, "lost": 0.005, "died": 0.002}
 HURRY = 20
 """How much faster schedules run, so that there are many rounds of them in two minutes."""
-_TOKENS_MOST = 500
+TIMEOUT_SECONDS = 1.0
+"""How long a caller waits for an answer that is lost."""
 
 
 class Died(BaseException):
     """The function's process is gone; the gateway answers 500 for it."""
-
-
-class Tokens(Watcher):
-    """Honours the request tokens of transactions, as DynamoDB does and ministack does not."""
-
-    def __init__(self) -> None:
-        self._answered: collections.OrderedDict[str, Outcome] = collections.OrderedDict()
-
-    def attempt(self, call: Call, proceed: Proceed) -> Outcome:
-        """Carry out a transaction once, and answer its repeats as the first."""
-        if call.operation != "TransactWriteItems":
-            return proceed(call)
-        token = str(call.document["ClientRequestToken"])
-        if token in self._answered:
-            return self._answered[token]
-        outcome = proceed(call)
-        if outcome[0] is not None and "Error" not in outcome[0][1]:
-            self._answered[token] = outcome
-            if len(self._answered) > _TOKENS_MOST:
-                self._answered.popitem(last=False)
-        return outcome
 
 
 class _Forgetful(list[str]):
@@ -72,17 +51,31 @@ def _die(_: Call, __: Proceed) -> Outcome:
     raise Died
 
 
-def _written(value: Any) -> Iterator[str]:
-    """The keys of the rows and edges in a request."""
+def _lose(call: Call, proceed: Proceed) -> Outcome:
+    """Carry out the call, and let its caller wait in vain, while others go on with what it did."""
+    outcome = faults.LOST.strike(call, proceed)
+    time.sleep(TIMEOUT_SECONDS)
+    return outcome
+
+
+def written(call: Call) -> dict[str, list[str]]:
+    """What a call touches, for the journal: keys of the rows and edges that it puts, and of all others."""
+    found: dict[str, list[str]] = {"put": [], "touched": []}
+    _find(call.document, found)
+    return found if call.document else {**found, "touched": [call.request.url.partition("?")[0]]}
+
+
+def _find(value: Any, found: dict[str, list[str]], *, under: str = "") -> None:
     if isinstance(value, list):
         for one in value:
-            yield from _written(one)
+            _find(one, found)
     elif isinstance(value, dict):
         for hash_key, range_key in (("pk", "sk"), ("source", "seq")):
             if hash_key in value and range_key in value:
-                yield "#".join(str(next(iter(value[name].values()))) for name in (hash_key, range_key))
-        for one in value.values():
-            yield from _written(one)
+                key = "#".join(str(next(iter(value[name].values()))) for name in (hash_key, range_key))
+                found["put" if under == "Item" else "touched"].append(key)
+        for name, one in value.items():
+            _find(one, found, under=name)
 
 
 def _serve() -> int:
@@ -91,7 +84,7 @@ def _serve() -> int:
     signal.signal(signal.SIGUSR1, lambda *_: on.set())
     signal.signal(signal.SIGUSR2, lambda *_: on.clear())
     journal = Journal(Path(os.environ["JOURNAL"]))
-    kinds = [faults.THROTTLED, faults.TIMEOUT, faults.LOST, faults.Fault("died", _die), None]
+    kinds = [faults.THROTTLED, faults.TIMEOUT, faults.Fault("answer lost", _lose), faults.Fault("died", _die), None]
     weights = [*SHARES.values(), 1 - sum(SHARES.values())]
     rng = random.Random(1)
 
@@ -100,13 +93,12 @@ def _serve() -> int:
             return None
         fault = rng.choices(kinds, weights)[0]
         if fault is not None:
-            written = list(_written(call.document)) or [call.request.url.partition("?")[0]]
-            journal.note("struck", fault=fault.name, call=call.name, written=written)
+            journal.note("struck", fault=fault.name, call=call.name, **written(call))
         return fault
 
     rate = schedules.rate_seconds
     hurried = patch.object(schedules, "rate_seconds", lambda expression: max(1, rate(expression) // HURRY))
-    with hurried, faults.choosing(choose) as injection, watching(Tokens()):
+    with hurried, faults.choosing(choose) as injection:
         injection.seen = _Forgetful()
         injection.struck = _Forgetful()
         return main()

@@ -22,7 +22,7 @@ def of_log(noted: Sequence[Entry], *, struck: Sequence[Entry]) -> list[Fault]:
     faults = lost(noted)
     sent = {entry["id"] for entry in named(noted, "sent")}
     interrupted = {entry["id"] for entry in named(noted, "interrupted")}
-    rewritten = {key.rpartition("#")[2] for one in struck if one["fault"] == "answer lost" for key in one["written"]}
+    rewritten = {key.rpartition("#")[2] for one in struck if one["fault"] == "answer lost" for key in one["put"]}
     committed: set[str] = set()
     ids: dict[str, str] = {}
     for entry in named(noted, "stored", "got", "acked"):
