@@ -5,6 +5,7 @@ anywhere and find their environment. Before each test its tables and its bucket 
 """
 
 import contextlib
+import functools
 import os
 import subprocess
 from collections.abc import Iterator
@@ -16,10 +17,13 @@ from hypothesis import settings
 
 import tools.faults
 from broker.ids import SeededIds
+from tests.template import repository
 from tests.worlds import Engines, ManualClock, World, counted_ids, moto_world
+from tools.calls import watching
 from tools.compile_artifact import compile_artifact
 from tools.deployment import ROOT, SAM
 from tools.ledger import Ledger
+from tools.rights import Right, Rights, granted
 from tools.serving.template import Template, read_template
 
 _world = pytest.StashKey[World]()
@@ -56,6 +60,33 @@ def engines(world: World) -> Iterator[Engines]:
 @pytest.fixture(autouse=True)
 def _empty_world(world: World) -> None:
     world.wipe()
+
+
+@pytest.fixture(scope="session")
+def _rights(world: World) -> Iterator[Rights]:
+    """Watches what functions use; outside of all faults, so that what is refused is seen too."""
+    rights = Rights(world.resources)
+    with watching(rights):
+        yield rights
+
+
+@pytest.fixture(autouse=True)
+def _no_right_is_missing(_rights: Rights) -> Iterator[None]:
+    """Whatever a test lets a function do, the function's policies in template.yaml must grant."""
+    _rights.used.clear()
+    yield
+    missing = {name: used - _granted()[name] for name, used in _rights.used.items()}
+    assert {name: rights for name, rights in missing.items() if not all(map(_is_poisoned, rights))} == {}
+
+
+@functools.cache
+def _granted() -> dict[str, set[Right]]:
+    return {name: set().union(*policies.values()) for name, policies in granted(repository.template()).items()}
+
+
+def _is_poisoned(right: Right) -> bool:
+    """Whether this is about an object that only a row made up by a test can name."""
+    return right[1].startswith("Bucket/") and right[1] not in ("Bucket/payload/*", "Bucket/document/*")
 
 
 @pytest.fixture

@@ -133,6 +133,7 @@ def _drop_the_oldest(admin: Caller, *, kind: str) -> None:
     assert message["payload"] == {"n": 2}
     ack = {"acks": [{"message_id": message["message_id"], "lease_id": message["lease_id"]}]}
     assert admin("POST", "/queues/newest/settle", body=ack)["results"][0]["status"] == 200
+    admin("PATCH", "/queues/newest", body={"settings": dict.fromkeys(settings)})
 
 
 def _consumers(product: Product, admin: Caller) -> None:
