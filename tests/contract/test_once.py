@@ -49,3 +49,12 @@ def test_an_edge_that_is_not_there_is_not_stored_again(edges: EdgeTable, source:
         edges.insert(Edge(source, 7, "m1", {"body": b"x"}), once=True)
     assert raised.value.maybe_done
     assert edges.positions(source) == [Position(7, "m0")]
+
+
+def test_an_update_whose_answer_was_lost_is_not_made_again(state: StateTable, source: str) -> None:
+    with failing(faults.LOST, operation="UpdateItem"), pytest.raises(EdgeUnavailable) as raised:
+        state.update(source, "a", "ADD #n :one", values={"one": 1}, once=True)
+    assert raised.value.maybe_done
+    assert state.get(source, "a") == {"pk": source, "sk": "a", "n": 1}
+    with failing(faults.THROTTLED, times=2, operation="UpdateItem"):
+        assert state.update(source, "a", "ADD #n :one", values={"one": 1}, once=True)["n"] == 2

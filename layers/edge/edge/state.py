@@ -128,9 +128,8 @@ class StateTable:
         """
         requests = [{"DeleteRequest": {"Key": row_key(pk, sk)}} for pk, sk in keys]
         batches = [requests[start : start + WRITE_BATCH] for start in range(0, len(requests), WRITE_BATCH)]
-        writer = BatchWriter(self._table, client=self._client, retry=self._retry)
         try:
-            side_by_side(writer.write, batches)
+            side_by_side(BatchWriter(self._table, client=self._client, retry=self._retry).write, batches)
         except Unprocessed as left:
             raise left.error from None
 
@@ -164,6 +163,7 @@ class StateTable:
         values: Mapping[str, Value] | None = None,
         condition: str | None = None,
         done_if: Mapping[str, Value] | None = None,
+        once: bool = False,
     ) -> Row:
         """Change a row, or make it, by an update expression; returns it as it then is.
 
@@ -175,18 +175,19 @@ class StateTable:
             condition: What must hold before.
             done_if: Attributes by which this very change is known in the stored row. When an answer was lost and
                 the repeated condition fails, a row that has them counts as the success it was.
+            once: Do not repeat it after a lost answer: that is EdgeUnavailable, `maybe_done`.
 
         Raises:
             ConditionFailed: The condition does not hold.
         """
         request = self._update(pk, sk, expression, values, condition)
         try:
-            answer = self._retry.call(self._client.update_item, **request, ReturnValues="ALL_NEW")
+            stored = (lambda: False) if once else None
+            answer = self._retry.call(self._client.update_item, stored=stored, **request, ReturnValues="ALL_NEW")
         except ConditionFailed as failure:
-            old = failure.old
-            if failure.maybe_done and done_if and old and all(old.get(name) == done_if[name] for name in done_if):
-                return dict(old)
-            raise
+            if not (failure.maybe_done and done_if and failure.old and done_if.items() <= failure.old.items()):
+                raise
+            return dict(failure.old)
         return decode_row(answer["Attributes"])
 
     def delete(
@@ -237,14 +238,13 @@ class StateTable:
         return Operation("ConditionCheck", self._delete(pk, sk, condition, values))
 
     def _put(self, row: Row, condition: str | None, values: Mapping[str, Value] | None) -> dict[str, Any]:
-        request = {"TableName": self._table, "Item": encode_row(row)}
-        return request | conditional(condition, None, values)
+        return {"TableName": self._table, "Item": encode_row(row)} | conditional(condition, None, values)
 
     def _update(
         self, pk: str, sk: str, expression: str, values: Mapping[str, Value] | None, condition: str | None
     ) -> dict[str, Any]:
-        request = {"TableName": self._table, "Key": row_key(pk, sk), "UpdateExpression": expression}
-        return request | conditional(condition, expression, values)
+        key = {"TableName": self._table, "Key": row_key(pk, sk)}
+        return {**key, "UpdateExpression": expression, **conditional(condition, expression, values)}
 
     def _delete(self, pk: str, sk: str, condition: str | None, values: Mapping[str, Value] | None) -> dict[str, Any]:
         return {"TableName": self._table, "Key": row_key(pk, sk)} | conditional(condition, None, values)

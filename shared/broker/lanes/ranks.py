@@ -5,6 +5,7 @@ rank. No rank comes back once it was left, unless with it comes exactly the stat
 rank, think, and write on the condition that it still stands.
 """
 
+import secrets
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -22,7 +23,8 @@ class Rank:
     Attributes:
         due: The moment at which the lane may be taken: for a ready one when its message was published, in the past.
         n: The number in its lane of the message that `deliveries` counts.
-        message_id: That message; for a lane that has not delivered yet, the one it became ready with.
+        message_id: That message; for a lane that has not delivered yet, a name that begins with the one it became ready
+            with.
         deliveries: How often that message was delivered.
         state: The lane's state.
     """
@@ -61,6 +63,14 @@ def parse(text: str) -> Rank:
 def ready(published_at: int, *, message_id: str) -> Rank:
     """The rank of a lane whose next message has not been delivered yet."""
     return Rank(max(0, published_at), 0, message_id, 0, "R")
+
+
+def following(published_at: int, *, message_id: str) -> Rank:
+    """The rank for a lane that gets this message to its front, under a name of its own each time.
+
+    The front may be another message after all, whose publisher was slow; then this one gets to the front once more.
+    """
+    return ready(published_at, message_id=f"{message_id}{secrets.token_hex(4)}")
 
 
 def up_to(moment: int) -> str:

@@ -19,7 +19,17 @@ from broker.queues.depth import LONGEST_CALL_SECONDS
 from broker.queues.primarykeys import PENDING, Holder, PrimaryKeys, holder_of
 from broker.queues.queue import Queue, settings_of
 from broker.queues.settings import OneToOneSettings
-from edge import ConditionFailed, Edge, EdgeTable, Operation, Row, StateTable, TransactionRefused, Value
+from edge import (
+    ConditionFailed,
+    Edge,
+    EdgeTable,
+    EdgeUnavailable,
+    Operation,
+    Row,
+    StateTable,
+    TransactionRefused,
+    Value,
+)
 
 _PAUSE = 1000
 
@@ -53,7 +63,6 @@ class Shared:
             self._edges.insert(edge, once=True)
             return None
         operations = [*draft.alongside, self._edges.insert_operation(edge)]
-        cutoff = expires(queue, now=now)
         if digest is not None:
             holder = Holder(draft.message_id, now, lane.sk)
             operations.append(
@@ -61,7 +70,7 @@ class Shared:
                     queue.queue_id,
                     digest,
                     holder=holder,
-                    cutoff=cutoff,
+                    cutoff=expires(queue, now=now),
                     displaced=Holder(draft.message_id, 0, PENDING),  # itself, while it waited to be enriched
                 )
             )
@@ -168,14 +177,22 @@ class Shared:
         """What removes a message that waits behind one in flight; refused first when the lane has changed."""
         return self._removals.removal_behind(queue, message, seen=seen)
 
-    def _announce(self, lane: Lane, message_id: str, *, now: int) -> int:
-        row = self._state.update(
-            lane.pk,
-            lane.sk,
-            "SET #rank = if_not_exists(#rank, :rank), #next_rank = if_not_exists(#next_rank, :rank), "
-            "#announced_at = :now ADD #tail :one, #pending :one",
-            values={"rank": ranks.ready(now, message_id=message_id).text(), "now": now, "one": 1},
-        )
+    def _announce(self, lane: Lane, message_id: str, *, now: int, attempts: int = 3) -> int:
+        """Number a message and make its lane due; again, under other ranks, when the answer is lost."""
+        first, second = (ranks.following(now, message_id=message_id).text() for _ in range(2))
+        try:
+            row = self._state.update(
+                lane.pk,
+                lane.sk,
+                "SET #rank = if_not_exists(#rank, :rank), #next_rank = if_not_exists(#next_rank, :next), "
+                "#announced_at = :now ADD #tail :one, #pending :one",
+                values={"rank": first, "next": second, "now": now, "one": 1},
+                once=True,
+            )
+        except EdgeUnavailable as error:
+            if error.maybe_done and attempts > 1:
+                return self._announce(lane, message_id, now=now, attempts=attempts - 1)
+            raise
         return int(str(row["tail"]))
 
     def wait_for_the_append(self, candidate: Candidate, *, now: int) -> None:
@@ -190,8 +207,7 @@ class Shared:
                 values={"rank": later, "seen": candidate.seen},
                 condition="#rank = :seen",
             )
-            announced_at = int(str(row.get("announced_at", 0)))
-            if announced_at < now - 2 * LONGEST_CALL_SECONDS * 1000:
+            if (announced_at := int(str(row.get("announced_at", 0)))) < now - 2 * LONGEST_CALL_SECONDS * 1000:
                 self._state.delete(
                     lane.pk,
                     lane.sk,
@@ -217,7 +233,7 @@ def _message(lane: Lane, edge: Edge, deliveries: int, following: str | None) -> 
 
 
 def _ready(edge: Edge) -> str:
-    return ranks.ready(int(str(edge.attributes["published_at"])), message_id=edge.id).text()
+    return ranks.following(int(str(edge.attributes["published_at"])), message_id=edge.id).text()
 
 
 def _key(draft: Draft) -> str | None:
