@@ -35,7 +35,6 @@ from moto.dynamodb.exceptions import DynamodbException, MockValidationException
 from moto.dynamodb.models import DynamoDBBackend, dynamodb_backends
 from moto.dynamodb.models.table import Table
 from moto.dynamodb.models.utilities import dynamo_to_dict
-from moto.dynamodb.parsing.expressions import UpdateExpressionParser  # type: ignore[attr-defined]
 from moto.dynamodb.responses import DynamoHandler
 from moto.s3.models import FakeKey
 
@@ -65,11 +64,11 @@ def moto_in_threads() -> Iterator[None]:
     Clients may be made before the block too, if this module was imported first.
     """
     tokens: collections.OrderedDict[str, str] = collections.OrderedDict()
-    replacements: list[tuple[type, str, Any]] = [
+    replacements: list[tuple[Any, str, Any]] = [
         (BotocoreStubber, "process_request", _one_at_a_time(BotocoreStubber.process_request)),
         (BaseModel, "__new__", lambda cls, *_args, **_kwargs: object.__new__(cls)),
         (FakeKey, "__del__", FakeKey.dispose),  # a key that nobody remembers is closed when it is replaced, silently
-        (UpdateExpressionParser, "make", functools.lru_cache(512)(UpdateExpressionParser.make)),
+        *moto_shortcuts.REPLACEMENTS,
         (Table, "query", _of_one_partition(Table.query)),
         (Table, "get_item", _leaving_no_partition(Table.get_item)),
         (Table, "delete_item", _leaving_no_partition(Table.delete_item)),

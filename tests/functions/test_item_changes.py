@@ -43,7 +43,7 @@ def test_equal_times_lose_nothing(prices: ItemClient) -> None:
         assert sorted(keys_of(prices.changes(since)["items"])) == ["1", "2"]
 
 
-@pytest.mark.parametrize(("partitions", "count", "limit"), [(1, 2500, 100), (3, 200, 30)])
+@pytest.mark.parametrize(("partitions", "count", "limit"), [(1, 2500, 200), (3, 200, 30)])
 def test_many_of_one_moment_come_once_each_by_page(
     timed: Process, owner: Tenant, partitions: int, count: int, limit: int
 ) -> None:
