@@ -28,6 +28,7 @@ from urllib.parse import quote, urlencode
 import broker.wiring
 from broker import jsontext
 from edge import Retry
+from tests import described
 from tests.worlds import ManualClock
 from tools.rights import acting
 
@@ -196,8 +197,12 @@ class Process:
         return self.send(name, {**event, **members})
 
     def send(self, name: str, event: Mapping[str, Any]) -> Reply:
-        """Call a function with an event."""
-        return read_reply(self.handler(name)(event, Context(self.seconds)))
+        """Call a function with an event; whatever it answers is described in docs/openapi.yaml."""
+        reply = read_reply(self.handler(name)(event, Context(self.seconds)))
+        if name in described.OPERATIONS:
+            found = list(described.faults(name, status=reply.status, headers=reply.headers, body=reply.body))
+            assert found == [], f"{name}, {reply.status}"
+        return reply
 
     def tenant(self, name: str = "acme", *, platform_key: str) -> Tenant:
         """Make a tenant, as the platform admin with this key."""

@@ -5,16 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from openapi_schema_validator import OAS31Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
+from tests.described import API, METHODS, resolve
 from tests.docs.error_table import rows
 from tools.serving.template import DEFAULT_ROUTE, read_template
 
 ROOT = Path(__file__).parents[2]
-METHODS = ("get", "head", "post", "put", "patch", "delete")
-API: Mapping[str, Any] = yaml.safe_load((ROOT / "docs" / "openapi.yaml").read_text(encoding="utf-8"))
 TEMPLATE = read_template(ROOT / "template.yaml")
 OPERATIONS = {
     f"{method.upper()} {path}": operation
@@ -56,7 +54,7 @@ def test_version_is_the_deployed_one() -> None:
 def test_path_parameters_are_described(key: str) -> None:
     path = key.split()[1]
     named = {part[1:-1] for part in path.split("/") if part.startswith("{")}
-    parameters = [_resolve(p) for p in (*API["paths"][path].get("parameters", ()), *_parameters(key))]
+    parameters = [resolve(p) for p in (*API["paths"][path].get("parameters", ()), *_parameters(key))]
     assert {p["name"] for p in parameters if p["in"] == "path"} == named
 
 
@@ -106,7 +104,7 @@ def test_request_bodies_refuse_unknown_members() -> None:
     bodies = [operation["requestBody"] for operation in described if "requestBody" in operation]
     assert bodies
     for body in bodies:
-        assert _resolve(body["content"]["application/json"]["schema"])["additionalProperties"] is False
+        assert resolve(body["content"]["application/json"]["schema"])["additionalProperties"] is False
 
 
 def test_every_component_is_used() -> None:
@@ -129,6 +127,9 @@ def _examples() -> Iterator[tuple[str, Any, Any]]:
                 yield f"{where}/example", node["schema"], node["example"]
             for name, example in node.get("examples", {}).items():
                 yield f"{where}/examples/{name}", node["schema"], example["value"]
+        elif isinstance(node.get("examples"), list):  # a schema's own
+            for index, example in enumerate(node["examples"]):
+                yield f"{where}/examples/{index}", node, example
         for name, member in node.items():
             if name not in ("example", "examples"):
                 yield from walk(member, f"{where}/{name}")
@@ -147,17 +148,8 @@ def test_examples_fit_their_schemas(schema: Any, example: Any) -> None:
 
 def _answers(key: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for status, answer in OPERATIONS[key]["responses"].items():
-        yield status, _resolve(answer)
+        yield status, resolve(answer)
 
 
 def _parameters(key: str) -> list[Any]:
     return list(OPERATIONS[key].get("parameters", ()))
-
-
-def _resolve(node: Mapping[str, Any]) -> Mapping[str, Any]:
-    if "$ref" not in node:
-        return node
-    found: Any = API
-    for part in node["$ref"].removeprefix("#/").split("/"):
-        found = found[part]
-    return _resolve(found)

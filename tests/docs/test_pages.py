@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from broker import keys
+from broker.documents import keys as document_keys
+
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")])
 RECORDS = sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))
@@ -34,6 +37,17 @@ def test_a_decision_record_has_its_four_parts(record: Path) -> None:
     title, *parts = _HEADING.findall(record.read_text(encoding="utf-8"))
     assert title.startswith(f"{int(record.name[:4])}. ")
     assert parts == ["Context", "Choice", "Price", "Way back"]
+
+
+def test_the_data_model_has_every_hash_key() -> None:
+    page = (ROOT / "docs" / "data-model.md").read_text(encoding="utf-8").split("## Invariants")[0]
+    told = set(re.findall(r"^\| (?:Edges|State|bucket) \| `(\w+)", page, re.MULTILINE))
+    made = {
+        name
+        for module in (keys, document_keys)
+        for name in re.findall(r"^\| ?(\w+)(?:[#/]\S*)? +\|", str(module.__doc__), re.MULTILINE)
+    }
+    assert told == made - {"source", "pk"}, "the heads of the tables"
 
 
 def _anchors(page: Path) -> set[str]:

@@ -79,6 +79,31 @@ def test_a_redriven_message_is_looked_up_again(customers: ItemClient, kind: str)
 
 
 @KINDS
+def test_a_dead_letter_that_names_no_item_cannot_be_redriven(customers: ItemClient, kind: str) -> None:
+    orders = stream(customers, kind)
+    orders.try_publish({"n": 1})
+    (letter,) = orders.dead_letters()
+    path = {"entry_id": letter["entry_id"]}
+    assert orders.call("dlq_redrive_one", path=path, body="").problem == (422, "foreign_key_missing")
+    assert orders.dead_letters() == [letter]
+
+
+@KINDS
+def test_a_dead_letter_that_does_not_open_cannot_be_redriven(customers: ItemClient, world: World, kind: str) -> None:
+    orders = stream(customers, kind)
+    orders.try_publish({"customer": 7})
+    customers.put({"id": 7})
+    (row,) = [row for row in world.rows(world.edges_table) if "reason" in row]
+    changed = {**row, "body": {"B": row["body"]["B"][:-1]}}
+    world.client("dynamodb").put_item(TableName=world.edges_table, Item=changed)
+    (letter,) = orders.dead_letters()
+    assert letter["error"] == "unreadable"
+    path = {"entry_id": letter["entry_id"]}
+    assert orders.call("dlq_redrive_one", path=path, body="").problem == (422, "key_field_invalid")
+    assert orders.dead_letters() == [letter]
+
+
+@KINDS
 def test_a_deferred_message_is_delivered_when_its_item_arrives(customers: ItemClient, kind: str) -> None:
     orders = stream(customers, kind, missing_lookup="defer", primary_key=["n"])
     replies = [orders.try_publish({"customer": 7, "n": n, "text": "x" * size}) for n, size in enumerate([1, 70_000, 1])]

@@ -263,7 +263,7 @@ def test_a_deferred_message_is_promoted_in_one_transaction(
     waiting()
     with pytest.raises(DuplicateKey) as refused:
         node.publish(queue, id=1)
-    assert refused.value.members["message_status"] == "pending_enrichment"
+    assert refused.value.members["message_status"] == "pending"
     also = [node.state.delete_operation("deferred", draft.message_id, condition="attribute_exists(#pk)")]
     for point in faults.crash_points(lambda: node.publishing.append(queue, draft, also=also), prepare=waiting):
         there = node.state.get("deferred", draft.message_id) is not None

@@ -140,8 +140,7 @@ class Connection(http.server.BaseHTTPRequestHandler):
             port=self.server.port,
         )
         served = self.server.gateway.serve(request)
-        self.write(served)
-        self.server.console.request(
+        self.server.console.request(  # first, so that who has the answer finds it there
             method=self.command,
             path=path,
             status=served.answer.status,
@@ -149,6 +148,7 @@ class Connection(http.server.BaseHTTPRequestHandler):
             function=served.function,
             problem=served.answer.problem,
         )
+        self.write(served)
 
     def parse_request(self) -> bool:
         """Parse the head as `http.server` does, and hold it to the gateway's size."""
@@ -187,11 +187,11 @@ class Connection(http.server.BaseHTTPRequestHandler):
         """Answer without asking a function, and close: what follows on the connection is not known."""
         self.close_connection = True
         message = {400: "Bad Request", 413: "Request Entity Too Large"}.get(status, _PHRASES[status])
-        self.write(Served(gateway_answer(status, message=message), request_id=""))
         path = self.target()[0]
         self.server.console.request(
             method=self.command or "-", path=path, status=status, seconds=0, function="", problem=""
         )
+        self.write(Served(gateway_answer(status, message=message), request_id=""))
         self.drain()
 
     def write(self, served: Served) -> None:

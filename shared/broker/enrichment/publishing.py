@@ -9,6 +9,7 @@ from broker.enrichment.waiting import WaitingRoom
 from broker.errors import (
     BrokerError,
     ForeignKeyMissing,
+    KeyFieldInvalid,
     KeyNotFound,
     NotFound,
     Throttled,
@@ -19,7 +20,7 @@ from broker.ids import Ids, SeededIds, moment
 from broker.jsontext import loads
 from broker.queues.contents import Content
 from broker.queues.kinds import Payload, Published
-from broker.queues.letters import DeadLetter, Redrives
+from broker.queues.letters import UNREADABLE, DeadLetter, Redrives
 from broker.queues.queue import Queue
 from broker.queues.settings import Enriched, QueueType
 from edge import EdgeUnavailable, Operation, StateTable, TransactionRefused
@@ -123,7 +124,7 @@ class Enrichment:
         if letter.client_id is not None:
             return self._given_back().redrive(queue, letter, content, removal=removal, ids=ids)
         if content is None:
-            raise NotFound("The payload of this dead letter cannot be read any more.")
+            raise KeyFieldInvalid(UNREADABLE)
         text = content.published
         message = Message(letter.message_id, Payload(loads(text), text))
         target = self._targets(queue.type)

@@ -18,7 +18,7 @@ from broker.lanes.shared import Shared
 from broker.lanes.upkeep import Upkeep
 from broker.queues.contents import Content
 from broker.queues.kinds import Payload, Published
-from broker.queues.letters import DeadLetter
+from broker.queues.letters import UNREADABLE, DeadLetter
 from broker.queues.models import (
     ConsumeAnswer,
     ConsumeRequest,
@@ -141,7 +141,7 @@ class Lanes:
     ) -> Published:
         """Publish a dead letter anew; see `Redrives`."""
         if content is None:
-            raise KeyFieldInvalid("The dead letter does not open any more; it can only be deleted.")
+            raise KeyFieldInvalid(UNREADABLE)
         text = content.published
         draft = payload_draft(queue, load_object(text), text=text, message_id=letter.message_id)
         return self.store(queue, _moved(draft, letter, removal=removal))

@@ -16,6 +16,9 @@ from edge import Edge, Operation, Value
 Reason: TypeAlias = Literal[
     "max_deliveries", "rejected", "expired", "key_not_found", "foreign_key_missing", "lookup_timeout"
 ]
+UNREADABLE = "The dead letter does not open any more; it can only be deleted."
+"""Why such a dead letter is not redriven."""
+
 _PURPOSE = "dead letter detail"
 
 

@@ -42,8 +42,8 @@ class Claim:
 
     @property
     def status(self) -> str:
-        """The state of the holder's message, in the words of the contract."""
-        return "queued" if self.stored else "pending_enrichment"
+        """How the holder's message is: `queued` for all consumers, or `pending`, waiting for its item."""
+        return "queued" if self.stored else "pending"
 
 
 def place(partition: int, number: int) -> str:

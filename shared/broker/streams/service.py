@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from broker import jsontext
 from broker.caller import Caller
-from broker.errors import BrokerError, Conflict, LeaseExpired, LeaseLost, NotFound, ValidationFailed
+from broker.errors import BrokerError, Conflict, KeyFieldInvalid, LeaseExpired, LeaseLost, NotFound, ValidationFailed
 from broker.ids import Ids, is_ulid
 from broker.queues.contents import Content, Contents
 from broker.queues.kinds import Payload, Published
-from broker.queues.letters import DeadLetter
+from broker.queues.letters import UNREADABLE, DeadLetter
 from broker.queues.models import (
     ConsumeAnswer,
     ConsumeRequest,
@@ -89,13 +89,13 @@ class Streams:
 
         Raises:
             NotFound: Somebody else has redriven or deleted it.
-            Conflict: It is no consumer's, and its payload does not open any more.
+            KeyFieldInvalid: It is no consumer's, and does not open any more.
         """
         try:
             if letter.client_id is not None:
                 return self._redriven.add(queue, letter, client_id=letter.client_id, removal=removal)
             if content is None:
-                raise Conflict("The payload of this dead letter cannot be read any more.")
+                raise KeyFieldInvalid(UNREADABLE)
             payload = Payload(jsontext.loads(content.published), content.published)
             draft = make_draft(queue, payload, ids=lambda: letter.message_id)
             published = self._publishing.append(queue, draft, also=removal)
