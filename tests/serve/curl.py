@@ -6,7 +6,6 @@ Not a module of the tests: they run it as a program. It prints the body of the a
 import argparse
 import sys
 from http.client import HTTPConnection
-from pathlib import Path
 from urllib.parse import urlsplit
 
 
@@ -25,18 +24,12 @@ def main() -> None:
     headers = {"Accept": "*/*", "User-Agent": "curl"} | headers
     body = None
     if given.data is not None:
-        body = _content(given.data)
+        body = sys.stdin.buffer.read() if given.data == "@-" else given.data.encode()
         headers.setdefault("Content-Type", "application/x-www-form-urlencoded")
     connection = HTTPConnection(str(url.hostname), url.port, timeout=60)
     method = given.request or ("GET" if body is None else "POST")
     connection.request(method, f"{url.path}?{url.query}" if url.query else url.path, body=body, headers=headers)
     sys.stdout.buffer.write(connection.getresponse().read())
-
-
-def _content(data: str) -> bytes:
-    if data == "@-":
-        return sys.stdin.buffer.read()
-    return Path(data[1:]).read_bytes() if data.startswith("@") else data.encode()
 
 
 if __name__ == "__main__":
