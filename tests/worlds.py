@@ -40,9 +40,8 @@ def counted_ids(seed: str = "") -> SeededIds:
 _client = functools.cache(tables.client)
 
 
-@dataclass(frozen=True)
-class World:
-    """The project's tables, bucket, key and secret on moto, in this process."""
+class Named:
+    """Resources by the names that the functions know them by."""
 
     resources: tables.Resources
 
@@ -57,6 +56,13 @@ class World:
     @property
     def bucket(self) -> str:
         return self.resources.environment["BUCKET"]
+
+
+@dataclass(frozen=True)
+class World(Named):
+    """The project's tables, bucket, key and secret on moto, in this process."""
+
+    resources: tables.Resources
 
     @property
     def platform_key(self) -> str:
@@ -82,7 +88,7 @@ class World:
 
 
 @dataclass(frozen=True)
-class Engine:
+class Engine(Named):
     """One of the engines that stand in for AWS, with the project's resources on it, as far as it has the services.
 
     Its tables are shared by all tests of a run: each works under keys of its own.
@@ -91,18 +97,6 @@ class Engine:
     name: str
     endpoint_url: str | None
     resources: tables.Resources
-
-    @property
-    def edges_table(self) -> str:
-        return self.resources.environment["EDGES_TABLE"]
-
-    @property
-    def state_table(self) -> str:
-        return self.resources.environment["STATE_TABLE"]
-
-    @property
-    def bucket(self) -> str:
-        return self.resources.environment["BUCKET"]
 
     def client(self, service: str = "dynamodb") -> Any:
         return tables.client(service, endpoint_url=self.endpoint_url)

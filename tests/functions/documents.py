@@ -2,36 +2,24 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar
 
-from tests.processes import Process, Reply, request_event
+from tests.functions.queues import QueueClient
+from tests.processes import Reply, request_event
 
 CSV = "sku,name\r\nA-1,Bolt\r\n"
 
 
 @dataclass(frozen=True)
-class DocumentClient:
+class DocumentClient(QueueClient):
     """Calls the functions of one queue with one key. All but `try_*` expect success."""
 
-    process: Process
-    key: str
     queue: str = "catalogue"
-
-    def create(self, kind: str = "document", **settings: Any) -> Self:
-        """Define the queue."""
-        body = {"name": self.queue, "type": kind, "settings": settings}
-        reply = self.process.call("queue_create", key=self.key, body=body)
-        assert reply.status == 201, reply
-        return self
+    usual: ClassVar[str] = "document"
 
     @property
     def queue_id(self) -> str:
         return str(self.call("queue_read").json["queue_id"])
-
-    def call(self, function: str, **request: Any) -> Reply:
-        """Call a function with a path of this queue."""
-        path = {"queue": self.queue, **request.pop("path", {})}
-        return self.process.call(function, **{"key": self.key, "path": path, **request})
 
     def try_upload(
         self,
@@ -97,9 +85,6 @@ class DocumentClient:
 
     def delete(self, document_id: str) -> None:
         assert self.try_delete(document_id).status == 204
-
-    def stats(self) -> Any:
-        return self.call("queue_stats").json
 
     def try_subscribe(self, source_queue_id: str) -> Reply:
         return self.call("subscription_put", body={"source_queue_id": source_queue_id})

@@ -1,7 +1,7 @@
 """A user of one queue."""
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from tests.processes import Process, Reply
 
@@ -13,10 +13,11 @@ class QueueClient:
     process: Process
     key: str
     queue: str = "orders"
+    usual: ClassVar[str] = "one_to_one"
 
-    def create(self, kind: str = "one_to_one", **settings: Any) -> Self:
-        """Define the queue."""
-        body = {"name": self.queue, "type": kind, "settings": settings}
+    def create(self, kind: str = "", **settings: Any) -> Self:
+        """Define the queue, of the usual type if no other is named."""
+        body = {"name": self.queue, "type": kind or self.usual, "settings": settings}
         reply = self.process.call("queue_create", key=self.key, body=body)
         assert reply.status == 201, reply
         return self
