@@ -311,3 +311,88 @@ def test_a_message_past_its_age_holds_no_key_and_is_not_promoted(
     orders.process.run("message_promote")
     assert orders.stats()["pending_enrichment"] == 0
     assert orders.dead_letters() == []
+
+
+OVERDUE = pytest.mark.parametrize(
+    ("overdue", "reasons"),
+    [
+        ({"max_message_age_seconds": 60}, []),
+        ({"max_message_age_seconds": 60, "expired_to_dead_letters": True}, ["expired"] * 3),
+        ({"defer_ttl_seconds": 60}, ["lookup_timeout"] * 3),
+    ],
+    ids=["aged", "aged to dead letters", "timed out"],
+)
+
+
+@KINDS
+@pytest.mark.parametrize("waits", [False, True])
+@OVERDUE
+def test_what_has_waited_for_too_long_is_not_counted_and_makes_room(
+    customers: ItemClient,
+    kind: str,
+    waits: bool,
+    overdue: dict[str, Any],
+    reasons: list[str],
+    clock: ManualClock,
+) -> None:
+    customers.put({"id": 8})
+    policy = {"max_queue_depth": 3, "overflow_policy": "drop_oldest_append"}
+    orders = stream(customers, kind, missing_lookup="defer", primary_key=["n"], **policy, **overdue)
+    for n in range(3):
+        assert orders.try_publish({"customer": n % 2, "n": n}).json["status"] == "pending_enrichment"
+    clock.advance(seconds=60)
+    stats = orders.stats()
+    assert (stats["pending_enrichment"], stats["depth"]) == (0, 0)
+    fresh = [orders.publish({"customer": 1 if waits else 8, "n": n}) for n in range(3, 6)]
+    stats = orders.stats()
+    assert (stats["pending_enrichment"], stats["depth"]) == (3 if waits else 0, 3)
+    assert [letter["reason"] for letter in orders.dead_letters()] == reasons
+    customers.put({"id": 1})
+    assert [message["message_id"] for message in orders.consume(max_messages=10)] == fresh
+
+
+@KINDS
+@pytest.mark.parametrize("policy", ["reject", "drop_oldest_append"])
+def test_a_batch_finds_the_room_of_what_has_waited_for_too_long(
+    customers: ItemClient, kind: str, policy: str, clock: ManualClock
+) -> None:
+    customers.put({"id": 8})
+    limits = {"max_queue_depth": 4, "overflow_policy": policy}
+    orders = stream(customers, kind, missing_lookup="defer", defer_ttl_seconds=60, **limits)
+    kept = orders.publish({"customer": 8, "n": 0})
+    orders.publish_many(*({"customer": n, "n": n} for n in (1, 2, 3)))
+    clock.advance(seconds=60)
+    published = orders.publish_many({"customer": 8, "n": 4}, {"customer": 9, "n": 5}, {"customer": 8, "n": 6})
+    assert [one["status"] for one in published["results"]] == [201, 201, 201]
+    assert orders.try_publish({"customer": 9}).problem == (409, "queue_full")
+    delivered = [message["message_id"] for message in orders.consume(max_messages=10)]
+    assert delivered == [kept, *(published["results"][index]["message_id"] for index in (0, 2))]
+
+
+@KINDS
+def test_a_message_may_wait_where_joined_ones_past_their_age_were(
+    customers: ItemClient, kind: str, clock: ManualClock
+) -> None:
+    customers.put({"id": 8})
+    orders = stream(customers, kind, missing_lookup="defer", max_queue_depth=2, max_message_age_seconds=60)
+    for n in range(2):
+        orders.publish({"customer": 8, "n": n})
+    clock.advance(seconds=60)
+    assert orders.try_publish({"customer": 7}).json["status"] == "pending_enrichment"
+
+
+@KINDS
+def test_more_keys_are_waited_for_than_one_publish_looks_at(
+    customers: ItemClient, kind: str, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("broker.enrichment.waiting._SOME", 4)
+    customers.put({"id": "there"})
+    other = QueueClient(customers.process, customers.key, "other")
+    other.create(kind, lookup_queue="customers", foreign_key=["customer"], missing_lookup="defer")
+    other.publish_many(*({"customer": n} for n in range(8)))
+    orders = stream(customers, kind, missing_lookup="defer", max_queue_depth=1, defer_ttl_seconds=60)
+    orders.publish({"customer": 7})
+    clock.advance(seconds=60)
+    answers = {orders.try_publish({"customer": "there"}).status for _ in range(60)}
+    assert 201 in answers
+    assert other.stats()["pending_enrichment"] == 8

@@ -27,13 +27,19 @@ class StreamKeeping:
     def stats(self, queue: Queue) -> dict[str, Any]:
         """Those of the type that delivers, and `pending_enrichment`, which `depth` counts too."""
         stats = self._inner.stats(queue)
-        pending = self.pending(queue)
+        lookup = self._lookup(queue.tenant_id, lookup_of(queue))
+        pending = 0 if lookup is None else self._promoter.count(lookup, queue, living=True)
         return {**stats, "pending_enrichment": pending, "depth": stats["depth"] + pending}
 
     def pending(self, queue: Queue) -> int:
-        """How many messages wait."""
+        """How many messages are stored as waiting, those that have waited for too long included."""
         lookup = self._lookup(queue.tenant_id, lookup_of(queue))
-        return 0 if lookup is None else self._promoter.count(lookup, queue.queue_id)
+        return 0 if lookup is None else self._promoter.count(lookup, queue)
+
+    def relieve(self, queue: Queue, most: int) -> int:
+        """Let up to `most` messages go that have waited for too long; returns how many went."""
+        lookup = self._lookup(queue.tenant_id, lookup_of(queue))
+        return 0 if lookup is None else self._promoter.relieve(lookup, queue, most=most)
 
     def purge(self, queue: Queue, *, until: int) -> bool:
         """Remove what was published up to a moment, waiting or not; see `Keeps`."""

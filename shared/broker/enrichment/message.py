@@ -1,6 +1,6 @@
 """A message on its way through enrichment, and what the type that delivers it must be able to do."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -8,6 +8,7 @@ from broker import jsontext
 from broker.errors import ForeignKeyMissing, KeyFieldInvalid, PayloadTooLarge
 from broker.identity import digest, key_values
 from broker.jsontext import Raw
+from broker.queues.contents import Content
 from broker.queues.kinds import Payload, Published
 from broker.queues.queue import Queue
 from broker.queues.service import PAYLOAD_MOST
@@ -48,6 +49,13 @@ class Message:
     payload: bytes | None = None
     beside: dict[str, Any] = field(default_factory=dict)
     once: bool = False
+
+    def content(self, meta: Mapping[str, Any] | None = None) -> Content:
+        """What is stored of it, `meta` beside what is delivered beside the payload."""
+        beside = {**(meta or {}), **self.beside}
+        if self.payload is None:
+            return Content(self.published.text, meta=beside)
+        return Content(self.payload, original=self.published.text, meta=beside)
 
 
 class Target(Protocol):

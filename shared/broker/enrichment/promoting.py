@@ -87,8 +87,25 @@ class Promoter:
                     self._room.forget(lookup.queue_id, digest, touched_at=touched_at)
                 elif item is not None:
                     done += self.promote(lookup, digest)
-                elif any(self._overdue(lookup, one) for one in waiting):
+                elif any(self._overdue(self._queue(lookup, one), one) for one in waiting):
                     done += self._give_up(lookup, digest)
+        return done
+
+    def relieve(self, lookup: Queue, queue: Queue, *, most: int) -> int:
+        """Give up on what has waited for too long in a queue that is full, as the schedule would; at most `most`.
+
+        Returns how many messages went. Looks under a hundred keys; where there are more, each time under others.
+        """
+        if not _gives_up(queue):
+            return 0
+        digests = self._room.some_keys(lookup.queue_id)
+        places = side_by_side(lambda digest: self._room.places(lookup.queue_id, digest), digests)
+        done = 0
+        for digest, waiting in zip(digests, places, strict=True):
+            if done >= most or remaining_seconds() < _STOP_SECONDS:
+                break
+            if any(one.queue_id == queue.queue_id and self._overdue(queue, one) for one in waiting):
+                done += self._give_up(lookup, digest, only=queue, most=most - done)
         return done
 
     def drop(self, lookup: Queue, queue: Queue, *, until: int) -> bool:
@@ -105,11 +122,12 @@ class Promoter:
                         self._leave(queue, waiting, self._room.open(queue, waiting), reason=None)
         return True
 
-    def count(self, lookup: Queue, queue_id: str) -> int:
-        """How many messages of a queue wait."""
+    def count(self, lookup: Queue, queue: Queue, *, living: bool = False) -> int:
+        """How many messages of a queue are stored as waiting; or of the `living`, which may wait longer."""
         digests = [digest for page in self._room.keys_of(lookup.queue_id) for digest, _ in page]
         places = side_by_side(lambda digest: self._room.places(lookup.queue_id, digest), digests)
-        return sum(one.queue_id == queue_id for some in places for one in some)
+        mine = (one for some in places for one in some if one.queue_id == queue.queue_id)
+        return sum(not (living and self._overdue(queue, one)) for one in mine)
 
     def _promote(self, lookup: Queue, waiting: Waiting, item: LookupItem) -> bool:
         queue = self._queue(lookup, waiting)
@@ -118,8 +136,9 @@ class Promoter:
         message = self._room.open(queue, waiting)
         if message is None:
             return False
-        if self._overdue(lookup, waiting):
-            return self._leave(queue, waiting, message, reason=self._overdue(lookup, waiting))
+        overdue = self._overdue(queue, waiting)
+        if overdue is not None:
+            return self._leave(queue, waiting, message, reason=overdue)
         try:
             joined = join(message, item, lookup=lookup)
             self._targets(queue.type).store(unlimited(queue), joined, also=[self._room.removal(waiting)])
@@ -131,21 +150,24 @@ class Promoter:
         self._room.discard(waiting)
         return True
 
-    def _give_up(self, lookup: Queue, digest: str) -> int:
+    def _give_up(self, lookup: Queue, digest: str, *, only: Queue | None = None, most: int | None = None) -> int:
         done = 0
         for waiting in self._room.read(lookup.queue_id, digest):
-            queue = self._queue(lookup, waiting)
+            if done == most:
+                break
+            if only is not None and waiting.queue_id != only.queue_id:
+                continue
+            queue = only or self._queue(lookup, waiting)
             if queue is None:
                 done += self._orphaned(waiting)
                 continue
-            reason = self._overdue(lookup, waiting)
+            reason = self._overdue(queue, waiting)
             if reason is not None:
                 done += self._leave(queue, waiting, self._room.open(queue, waiting), reason=reason)
         return done
 
-    def _overdue(self, lookup: Queue, waiting: Waiting) -> Reason | None:
+    def _overdue(self, queue: Queue | None, waiting: Waiting) -> Reason | None:
         """Why a message must not wait any longer, None when it may."""
-        queue = self._queue(lookup, waiting)
         if queue is None:
             return "expired"
         now = self._clock()
@@ -201,6 +223,11 @@ class Promoter:
 def unlimited(queue: Queue) -> Queue:
     """A queue as it is for messages whose room was made when they began to wait."""
     return replace(queue, settings=queue.settings.model_copy(update={"max_queue_depth": None, "overflow_policy": None}))
+
+
+def _gives_up(queue: Queue) -> bool:
+    settings = lookup_settings(queue)
+    return queue.settings.max_message_age_seconds is not None or bool(settings and settings.defer_ttl_seconds)
 
 
 def _keeps_expired(queue: Queue, reason: Reason | None) -> bool:

@@ -4,6 +4,7 @@ The row is written before the edge and goes only when no publisher can be betwee
 where nobody looks.
 """
 
+import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -18,6 +19,7 @@ from broker.queues.queue import Queue
 from edge import ConditionFailed, Edge, EdgeTable, Operation, Position, Row, StateTable, remaining_seconds
 
 PAGE = 25
+_SOME = 100
 _STOP_SECONDS = 3.0
 _FORGOTTEN_MILLISECONDS = 2 * LONGEST_CALL_SECONDS * 1000
 
@@ -131,6 +133,15 @@ class WaitingRoom:
             if page.next is None:
                 return
             start = page.next
+
+    def some_keys(self, lookup_id: str) -> list[str]:
+        """The hashes of up to a hundred keys that are waited for; where there are more, others each time."""
+        page = self._state.query(keys.waiting(lookup_id), limit=_SOME)
+        rows = page.rows
+        if page.next is not None:
+            some = self._state.query(keys.waiting(lookup_id), limit=_SOME, low=secrets.token_hex(4)).rows
+            rows = (*some, *rows[: _SOME - len(some)])
+        return list(dict.fromkeys(str(row["sk"]) for row in rows))
 
     def forget(self, lookup_id: str, digest: str, *, touched_at: int) -> None:
         """Look no more where nothing waits, unless somebody may just be about to let something wait."""

@@ -72,17 +72,23 @@ class Upkeep:
 
     def care(self, queue: Queue) -> int:
         """Care for one queue; returns how many messages and consumers left."""
-        done = 0
+        done = self.age_out(queue)
+        for partition, tail in enumerate(self._consumers.tails(queue)):
+            if tail.floor:
+                self._remains.sweep(queue.queue_id, partition=partition, floor=tail.floor)
+        return done + self._consumers_of(queue)
+
+    def age_out(self, queue: Queue) -> int:
+        """Let what is past its age leave the queue; returns how many messages left."""
         settings = settings_of(queue, OneToManySettings)
         expired = cutoff(self._clock(), age_seconds=settings.max_message_age_seconds)
-        for partition, before in enumerate(self._consumers.tails(queue)):
-            floor = before.floor
-            if expired is not None and before.held:
-                done += self._retention.age_out(queue, partition=partition, cutoff=expired)
-                floor = self._consumers.tails(queue)[partition].floor
-            if floor:
-                self._remains.sweep(queue.queue_id, partition=partition, floor=floor)
-        return done + self._consumers_of(queue)
+        if expired is None:
+            return 0
+        return sum(
+            self._retention.age_out(queue, partition=partition, cutoff=expired)
+            for partition, tail in enumerate(self._consumers.tails(queue))
+            if tail.held
+        )
 
     def _consumers_of(self, queue: Queue) -> int:
         done = 0

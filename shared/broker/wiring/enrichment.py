@@ -82,29 +82,31 @@ def enrichment() -> Enrichment:
 @functools.cache
 def target(kind: QueueType) -> Target:
     """What stores the messages of a type."""
-    from broker.wiring import targets
-
     if kind in TO_ONE:
         from broker.wiring import lanes
+        from broker.wiring.to_one import ToOne
 
-        return targets.ToOne(
+        return ToOne(
             lanes=lanes.lanes(),
             state=wiring.state(),
             primary_keys=queues.primary_keys(),
             depth=queues.depth(),
             counting=lanes.counting(),
-            expire=lanes.lanes().expire,
+            expire=lambda queue: lanes.lanes().expire(queue) or keeping(queue.type).relieve(queue, 1),
             clock=wiring.clock,
         )
     from broker.wiring import streams
+    from broker.wiring.to_many import ToMany
 
-    return targets.ToMany(
+    return ToMany(
         publishing=streams.publishing(),
         holders=streams.holders(),
         consumers=streams.consumers(),
         primary_keys=queues.primary_keys(),
         depth=queues.depth(),
         pending=lambda queue: keeping(queue.type).pending(queue),
+        expire=streams.upkeep().age_out,
+        relieve=lambda queue, most: keeping(queue.type).relieve(queue, most),
     )
 
 

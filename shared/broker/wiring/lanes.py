@@ -13,12 +13,15 @@ from broker.lanes.publishing import Publishing
 from broker.lanes.room import Room
 from broker.lanes.service import Lanes
 from broker.lanes.settling import Settling
+from broker.lanes.shape import Shape
 from broker.lanes.shared import Shared
 from broker.lanes.upkeep import Upkeep
 from broker.queues.queue import Queue
 from broker.queues.rounds import Rounds
 from broker.queues.settings import STREAMS, TO_ONE
 from broker.wiring import queues
+
+_RELIEVED_MOST = 10
 
 
 @functools.cache
@@ -50,7 +53,7 @@ def lanes() -> Lanes:
             state=state,
             contents=queues.contents(),
             depth=queues.depth(),
-            room=Room(state=state, departures=departures()),
+            room=_Room(state=state, departures=departures()),
             departures=departures(),
             counting=counting(),
             clock=clock,
@@ -71,6 +74,19 @@ def lanes() -> Lanes:
         ),
         upkeep=Upkeep(state=state, departures=departures(), depth=queues.depth(), counting=counting(), clock=clock),
     )
+
+
+class _Room(Room):
+    """Room in queues of which messages may wait outside."""
+
+    def expire_some(self, queue: Queue, *, shape: Shape, now: int) -> int:
+        """Remove expired messages, those that wait too; see `Room`."""
+        gone = super().expire_some(queue, shape=shape, now=now)
+        if gone or queue.type not in STREAMS:
+            return gone
+        from broker.wiring import enrichment
+
+        return enrichment.keeping(queue.type).relieve(queue, _RELIEVED_MOST)
 
 
 def _waiting(queue: Queue) -> int:

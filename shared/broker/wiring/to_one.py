@@ -1,26 +1,19 @@
-"""The types that deliver messages, as enrichment needs them."""
+"""Lanes, as enrichment needs them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from broker.enrichment.message import Message
-from broker.errors import DuplicateKey, NotFound, QueueFull
+from broker.errors import DuplicateKey, QueueFull
 from broker.ids import Clock
 from broker.lanes.counts import Counting
 from broker.lanes.messages import Draft, draft_lane, payload_draft, shares_lanes
 from broker.lanes.service import Lanes
-from broker.queues.contents import Content
 from broker.queues.depth import Depth
 from broker.queues.kinds import Published
 from broker.queues.primarykeys import PENDING, Holder, PrimaryKeys
 from broker.queues.queue import Queue, cutoff_of, limit_of
-from broker.streams.consumers import Consumers
-from broker.streams.draft import Draft as StreamDraft
-from broker.streams.draft import make_draft
-from broker.streams.holders import Holders
-from broker.streams.publishing import Publishing
-from edge import ConditionFailed, Operation, Row, StateTable, TransactionRefused
+from edge import ConditionFailed, Operation, Row, StateTable
 
 
 class ToOne:
@@ -139,101 +132,4 @@ class ToOne:
     def _draft(self, queue: Queue, message: Message) -> Draft:
         published = message.published
         draft = payload_draft(queue, published.value, text=published.text, message_id=message.message_id)
-        return replace(draft, content=_content(message, draft.content.meta), once=message.once)
-
-
-class ToMany:
-    """Streams; implements `broker.enrichment.message.Target`."""
-
-    def __init__(
-        self,
-        *,
-        publishing: Publishing,
-        holders: Holders,
-        consumers: Consumers,
-        primary_keys: PrimaryKeys,
-        depth: Depth,
-        pending: Callable[[Queue], int],
-    ) -> None:
-        self._publishing = publishing
-        self._holders = holders
-        self._consumers = consumers
-        self._keys = primary_keys
-        self._depth = depth
-        self._pending = pending
-
-    def check(self, queue: Queue, message: Message) -> None:
-        """See `Target`."""
-        self._draft(queue, message)
-
-    def store(self, queue: Queue, message: Message, *, also: Sequence[Operation] = ()) -> Published:
-        """See `Target`."""
-        try:
-            return self._publishing.append(self._bounded(queue), self._draft(queue, message), also=also)
-        except TransactionRefused as refusal:
-            raise NotFound("It has been redriven or deleted already.") from refusal
-
-    def store_many(self, queue: Queue, messages: Sequence[Message]) -> list[Published | Exception]:
-        """See `Target`."""
-        if not messages:
-            return []
-        try:
-            bounded = self._bounded(queue)
-        except QueueFull as full:
-            return [full for _ in messages]
-        return list(self._publishing.append_all(bounded, [self._draft(queue, message) for message in messages]))
-
-    def admit(self, queue: Queue, message: Message) -> None:  # noqa: ARG002  # all weigh the same
-        """See `Target`. What waits has a counter of its own; what is in the stream is counted by its tails."""
-        limit = limit_of(queue)
-        if limit is None:
-            return
-        left = limit - sum(tail.held for tail in self._consumers.tails(queue))
-        if left < 1 or not self._depth.reserve(queue.queue_id, limit=left, count=lambda: self._pending(queue)):
-            raise QueueFull
-
-    def admitted(self, queue: Queue) -> None:
-        """See `Target`. Its tail counts it by now."""
-        self.dismiss(queue)
-
-    def dismiss(self, queue: Queue) -> None:
-        """See `Target`."""
-        if limit_of(queue) is not None:
-            self._depth.release(queue.queue_id)
-
-    def hold(self, queue: Queue, message: Message, *, at: int) -> list[Operation]:
-        """See `Target`."""
-        draft = self._draft(queue, message)
-        (claims,) = self._holders.find_all(queue, [draft.claims])
-        holding = Holder(message.message_id, at, PENDING)
-        for claim in claims:
-            if claim.living and claim.holder is not None and claim.holder.message_id != message.message_id:
-                raise DuplicateKey(message_id=claim.holder.message_id, message_status=claim.status)
-        return [self._holders.hold_operation(queue, claim, holder=holding) for claim in claims]
-
-    def release(self, queue: Queue, message: Message) -> list[Operation]:
-        """See `Target`."""
-        return [
-            self._keys.release_operation(queue.queue_id, digest, message_id=message.message_id)
-            for digest in self._draft(queue, message).claims
-        ]
-
-    def _bounded(self, queue: Queue) -> Queue:
-        """The queue with the limit that what waits leaves to what is in the stream."""
-        limit = limit_of(queue)
-        waiting = self._depth.read(queue.queue_id) if limit is not None else None
-        if limit is None or not waiting:
-            return queue
-        if waiting >= limit:
-            raise QueueFull
-        return replace(queue, settings=queue.settings.model_copy(update={"max_queue_depth": limit - waiting}))
-
-    def _draft(self, queue: Queue, message: Message) -> StreamDraft:
-        draft = make_draft(queue, message.published, ids=lambda: message.message_id)
-        return replace(draft, content=_content(message, {}), once=message.once)
-
-
-def _content(message: Message, meta: Any) -> Content:
-    if message.payload is None:
-        return Content(message.published.text, meta={**meta, **message.beside})
-    return Content(message.payload, original=message.published.text, meta={**meta, **message.beside})
+        return replace(draft, content=message.content(draft.content.meta), once=message.once)
