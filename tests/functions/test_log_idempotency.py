@@ -3,8 +3,10 @@
 import datetime
 from types import ModuleType, SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 import pytest
+from aws_lambda_powertools.shared import user_agent
 
 from tests.functions.logs import LogClient
 from tests.processes import Process, Reply, Tenant
@@ -36,6 +38,13 @@ def test_a_repeat_of_what_is_consumed_does_not_bring_it_back(log: LogClient) -> 
     log.commit(offset=1)
     assert once(log, ONE).body == first.body
     assert log.seqs() == []
+
+
+def test_a_warm_function_hangs_nothing_more_on_its_client(log: LogClient) -> None:
+    once(log, ONE)
+    with patch.object(user_agent, "register_feature_to_client") as registered:
+        assert [once(log, TWO, key=f"key-{number}").status for number in range(3)] == [200] * 3
+    assert registered.call_count == 0
 
 
 def test_without_the_header_nothing_is_remembered(log: LogClient) -> None:

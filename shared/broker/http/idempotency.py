@@ -5,6 +5,7 @@ moment of its first attempt, so that even an attempt that died after storing, an
 same records under the same keys.
 """
 
+import copy
 import functools
 import hashlib
 from collections.abc import Callable
@@ -88,19 +89,22 @@ def _decisive(request: Request) -> list[str]:
     return [f"{name}: {request.headers.get(name)}" for name in sorted(names)]
 
 
-@functools.cache
-def _client() -> Any:
-    return make_client("dynamodb", attempts=_SDK_ATTEMPTS)
-
-
 def _store(scope: str) -> DynamoDBPersistenceLayer:
+    store = copy.copy(_pattern(wiring.settings().state_table))
+    store.static_pk_value = keys.idempotency(scope)
+    return store
+
+
+@functools.cache
+def _pattern(table: str) -> DynamoDBPersistenceLayer:
+    """What all stores are copies of: each that is made anew hangs a handler on the client, which is never taken off."""
     return DynamoDBPersistenceLayer(
-        table_name=wiring.settings().state_table,
+        table_name=table,
         key_attr="pk",
         sort_key_attr="sk",
-        static_pk_value=keys.idempotency(scope),
+        static_pk_value="",
         expiry_attr="ttl",
-        boto3_client=_client(),
+        boto3_client=make_client("dynamodb", attempts=_SDK_ATTEMPTS),
     )
 
 
