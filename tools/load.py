@@ -25,7 +25,7 @@ from tools.loading.plan import prepare
 from tools.loading.running import Server, Workers, serving
 
 START_SECONDS, DRAIN_SECONDS = 60.0, 120.0
-GROWTH = 1.25  # of resident memory from a third of the way to the end
+GROWTH = 1.1  # of resident memory from a third of the way to the end
 WARM_SECONDS = 20.0  # a shorter run says nothing about memory: functions are still being imported
 JOURNALS = ROOT / ".local" / "load"
 _FAULTS_SHOWN, _LINES_SHOWN = 20, 60
