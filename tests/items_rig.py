@@ -20,6 +20,7 @@ from broker.items.writing import ItemWriter
 from broker.queues.depth import Depth
 from broker.queues.kinds import Payload, Published
 from broker.queues.queue import Queue
+from broker.queues.receipts import Receipts
 from broker.queues.settings import KeyValueSettings
 from edge import BlobStore, Retry, StateTable
 from tests.streams import TENANT, OneKey
@@ -46,7 +47,10 @@ class Machine:
         blobs = BlobStore(bucket, client=world.client("s3"), retry=retry)
         self.clock = clock
         self.ids = MonotonicIds(clock)
-        self.store = ItemStore(state=state, blobs=blobs, rows=ItemRows(vault=Vault(OneKey())), clock=clock)
+        receipts = Receipts(state=state, clock=clock)
+        self.store = ItemStore(
+            state=state, blobs=blobs, rows=ItemRows(vault=Vault(OneKey())), receipts=receipts, clock=clock
+        )
         self.reader = ItemReader(store=self.store)
         depth = Depth(state=state, clock=clock)
         self.writer = ItemWriter(store=self.store, depth=depth)
@@ -56,6 +60,7 @@ class Machine:
             store=self.store,
             writer=self.writer,
             depth=depth,
+            receipts=receipts,
             arrived=lambda *_: None,
             forgotten=lambda _: True,
             clock=clock,

@@ -28,6 +28,7 @@ from broker.queues.kinds import Payload
 from broker.queues.models import ConsumeRequest, ExtendRequest, LeaseRequest, NackRequest
 from broker.queues.primarykeys import PrimaryKeys
 from broker.queues.queue import Queue
+from broker.queues.receipts import Receipts
 from broker.queues.settings import OneToOneSettings
 from broker.tokens import Tokens
 from edge import BlobStore, EdgeTable, Retry, StateTable
@@ -74,9 +75,16 @@ class Node:
         self.counting = Counting(state=state, edges=edges)
         departures = Departures(letters=self.letters, contents=contents, depth=self.depth)
         leases = Leases(Tokens(vault))
+        receipts = Receipts(state=state, clock=self.clock)
         self.lanes = Lanes(
-            alone=Alone(state=state),
-            shared=Shared(state=state, edges=edges, primary_keys=PrimaryKeys(state=state), clock=self.clock),
+            alone=Alone(state=state, receipts=receipts),
+            shared=Shared(
+                state=state,
+                edges=edges,
+                primary_keys=PrimaryKeys(state=state),
+                receipts=receipts,
+                clock=self.clock,
+            ),
             publishing=Publishing(
                 state=state,
                 contents=contents,
@@ -84,6 +92,7 @@ class Node:
                 room=Room(state=state, departures=departures),
                 departures=departures,
                 counting=self.counting,
+                receipts=receipts,
                 clock=self.clock,
             ),
             consuming=Consuming(state=state, contents=contents, departures=departures, leases=leases, clock=self.clock),

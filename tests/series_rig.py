@@ -14,6 +14,7 @@ from broker.ids import Clock, MonotonicIds, SeededIds
 from broker.jsontext import Number
 from broker.queues.kinds import Payload, Published
 from broker.queues.queue import Queue
+from broker.queues.receipts import Receipts
 from broker.queues.settings import TimeSeriesSettings
 from broker.series.buckets import Buckets
 from broker.series.key import SeriesKey
@@ -73,7 +74,8 @@ class Process:
         retention = Retention(state=state, clock=self.clock)
         self.state, self.register, self.retention = state, register, retention
         self.ranges = Ranges(state=state, register=register, retention=retention, clock=self.clock)
-        buckets = Buckets(state=state, register=register, retention=retention, clock=self.clock)
+        receipts = Receipts(state=state, clock=self.clock)
+        buckets = Buckets(state=state, register=register, retention=retention, receipts=receipts, clock=self.clock)
         self.kind = TimeSeries(
             state=state,
             register=register,

@@ -15,6 +15,7 @@ from broker.queues.kinds import Payload
 from broker.queues.models import ConsumeRequest, LeaseRequest, NackRequest, SettleRequest
 from broker.queues.primarykeys import PrimaryKeys
 from broker.queues.queue import Queue
+from broker.queues.receipts import Receipts
 from broker.queues.settings import OneToManySettings
 from broker.streams.burying import Burying
 from broker.streams.consumers import Consumers
@@ -118,7 +119,10 @@ class Node:
         self.redriven = Redriven(**stored, blobs=self.blobs, clock=self.clock)
         self.burying = Burying(**stored, letters=letters, redriven=self.redriven, clock=self.clock)
         room = Room(state=self.state, tails=self.tails, retention=self.retention, retry=retry, clock=self.clock)
-        self.publishing = Publishing(**stored, contents=contents, tails=self.tails, room=room, holders=holders)
+        receipts = Receipts(state=self.state, clock=self.clock)
+        self.publishing = Publishing(
+            **stored, contents=contents, tails=self.tails, room=room, holders=holders, receipts=receipts
+        )
         leases = Leases(Tokens(vault))
         self.remains = Remains(
             **stored,

@@ -4,7 +4,7 @@ import hashlib
 import secrets
 import threading
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from ulid import ULID
 
@@ -34,10 +34,19 @@ class MonotonicIds:
             return _text(self._last)
 
 
-class SeededIds:
-    """The same ids every time, of one moment and one seed: a request carried out again stores nothing twice."""
+Repeat: TypeAlias = Literal["never", "first", "again"]
+"""Whether a request may be carried out again under the same ids, and whether this is such a time."""
 
-    def __init__(self, at: int, *, seed: bytes) -> None:
+
+class SeededIds:
+    """The same ids every time, of one moment and one seed: a request carried out again stores nothing twice.
+
+    Attributes:
+        repeat: `again` when the request has been begun before, else `first`.
+    """
+
+    def __init__(self, at: int, *, seed: bytes, again: bool = False) -> None:
+        self.repeat: Repeat = "again" if again else "first"
         random = int.from_bytes(hashlib.sha256(seed).digest()[:10], "big") >> 1
         self._next = at << _RANDOM_BITS | random
 
@@ -45,6 +54,11 @@ class SeededIds:
         """The next id."""
         self._next += 1
         return _text(self._next)
+
+
+def repeat_of(ids: Ids) -> Repeat:
+    """Whether what gets these ids may be carried out again."""
+    return ids.repeat if isinstance(ids, SeededIds) else "never"
 
 
 def moment(ulid: str) -> int:

@@ -42,7 +42,7 @@ State (hash `pk`, range `sk`)
 | purged#{shard}      | {queue}                   | a queue that is still to be emptied of what it held at a moment |
 | series#{queue}#{n}  | {series}                  | a series: its sealed key; under max_buckets, how many buckets |
 | buckets#{queue}#{series} | {start}              | a bucket of it, see broker.series.rows |
-| once#{queue}#{message} | point                  | points counted under an Idempotency-Key, 25 hours |
+| once#{queue}#{message} | receipt                | what was stored under an Idempotency-Key, 25 hours |
 
 Bucket
 
@@ -260,11 +260,11 @@ def bucket_start(sk: str) -> int:
 
 
 def once(queue_id: str, message_id: str) -> str:
-    """The hash key under which is noted that the points of one request and bucket were counted."""
+    """The hash key of the receipt for a message; for the first of those points of a request that share a bucket."""
     return f"once#{queue_id}#{message_id}"
 
 
-ONCE: Final = "point"
+ONCE: Final = "receipt"
 
 
 def spread(text: str, *, over: int) -> int:

@@ -7,7 +7,7 @@ import pytest
 
 from tests.functions.queues import QueueClient
 from tests.processes import Process, Tenant
-from tests.worlds import ManualClock, World
+from tests.worlds import ManualClock
 
 VISIBLE: list[dict[str, Any]] = [{}, {"visibility_key": "v"}]
 shapes = pytest.mark.parametrize("settings", VISIBLE, ids=["alone", "shared"])
@@ -181,48 +181,3 @@ def test_the_first_of_equal_messages_in_a_batch_is_stored(queue: QueueClient, se
     assert (invalid["status"], invalid["code"], invalid["field"]) == (422, "key_field_invalid", "id")
     assert (duplicate["status"], duplicate["code"]) == (409, "duplicate_key")
     assert duplicate["message_id"] == first["message_id"]
-
-
-@shapes
-@pytest.mark.parametrize("batch", [False, True])
-def test_an_idempotent_publish_stores_once_wherever_its_first_attempt_died(
-    queue: QueueClient,
-    settings: dict[str, Any],
-    faults: ModuleType,
-    clock: ManualClock,
-    world: World,
-    *,
-    batch: bool,
-) -> None:
-    queue.create(max_queue_depth=100, **settings)
-    number = 0
-    body: Any = {"messages": [{"v": 1}, {"v": 1}]} if batch else {"v": 1}
-    function = "message_publish_batch" if batch else "message_publish"
-
-    def run() -> None:
-        queue.call(function, body=body, headers={"idempotency-key": f"key {number}"})
-
-    def prepare() -> None:
-        nonlocal number
-        number += 1
-
-    for _ in faults.crash_points(run, prepare=prepare):
-        clock.advance(seconds=200)
-        give_up_attempts(world)
-        answers = [queue.call(function, body=body, headers={"idempotency-key": f"key {number}"}) for _ in range(2)]
-        assert answers[0].body == answers[1].body
-        found = 0
-        for _ in range(4):
-            if taken := queue.consume():
-                found += 1
-                queue.ack(taken[0])
-            clock.advance(seconds=2)
-        assert found == 1 + batch
-
-
-def give_up_attempts(world: World) -> None:
-    """As time would: a request that has died is not held to be running for ever."""
-    for row in world.rows(world.state_table):
-        if row.get("status") == {"S": "INPROGRESS"}:
-            key = {name: row[name] for name in ("pk", "sk")}
-            world.client("dynamodb").delete_item(TableName=world.state_table, Key=key)

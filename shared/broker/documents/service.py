@@ -15,7 +15,7 @@ from broker.documents.models import DocumentAnswer, DocumentQuery, UnreadableAns
 from broker.documents.store import Store, digest
 from broker.documents.uploads import Uploads
 from broker.errors import NotAcceptable, NotFound, PayloadTooLarge, ValidationFailed, WrongQueueType
-from broker.ids import Ids, is_ulid
+from broker.ids import Ids, is_ulid, repeat_of
 from broker.listing import Listing
 from broker.metrics import count
 from broker.queues.queue import Queue
@@ -100,7 +100,7 @@ class DocumentService:
             size=len(content),
             sha256=digest(content),
         )
-        self._uploads.add(queue, document, content)
+        self._uploads.add(queue, document, content, repeat=repeat_of(ids))
         return document.answer()
 
     def listed(

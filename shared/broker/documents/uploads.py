@@ -14,9 +14,10 @@ from broker.documents.expiry import is_expired
 from broker.documents.outbox import outgoing_row
 from broker.documents.store import Store
 from broker.errors import QueueFull, Throttled
-from broker.ids import Clock
+from broker.ids import Clock, Repeat, moment
 from broker.queues.depth import Depth
 from broker.queues.queue import Queue, settings_of
+from broker.queues.receipts import Receipts
 from broker.queues.settings import DocumentSettings
 from edge import ConditionFailed, Operation, Row, StateTable, TransactionRefused
 
@@ -28,31 +29,49 @@ _VICTIMS_MOST = 50
 class Uploads:
     """Puts documents into queues, from callers and from other queues."""
 
-    def __init__(self, *, state: StateTable, store: Store, vault: Vault, depth: Depth, clock: Clock) -> None:
+    def __init__(
+        self, *, state: StateTable, store: Store, vault: Vault, depth: Depth, receipts: Receipts, clock: Clock
+    ) -> None:
         self._state = state
+        self._receipts = receipts
         self._store = store
         self._vault = vault
         self._depth = depth
         self._clock = clock
 
-    def add(self, queue: Queue, document: Document, content: bytes, *, also: Sequence[Operation] = ()) -> None:
+    def add(
+        self,
+        queue: Queue,
+        document: Document,
+        content: bytes,
+        *,
+        repeat: Repeat = "never",
+        also: Sequence[Operation] = (),
+    ) -> None:
         """Store a document; durable when this returns. The same document again changes nothing.
 
         Args:
             queue: Where to.
             document: What it is.
             content: Its bytes.
+            repeat: Whether this may be done again under the same id: nothing comes back that was deleted meanwhile.
             also: What else must change in the same step.
 
         Raises:
             QueueFull: There is no room, and none can be made.
             TransactionRefused: A condition in `also` does not hold; nothing was stored.
         """
+        if self._receipts.find(queue.queue_id, document.document_id, repeat=repeat) is not None:
+            return
         head = self._state.get(keys.queue(queue.queue_id), keys.SUBSCRIBERS)
         watched = head is not None and int(str(head["count"])) > 0
         entry = entries.seal(document, tenant_id=queue.tenant_id, queue_id=queue.queue_id, vault=self._vault)
         row = entries.row_of(document, queue_id=queue.queue_id, entry=entry, watched=watched)
-        operations = [self._state.put_operation(row, condition=_ABSENT), *also]
+        receipt = self._receipts.operations(
+            queue.queue_id, document.document_id, repeat=repeat, at=moment(document.document_id), status="stored"
+        )
+        own = [self._state.put_operation(row, condition=_ABSENT), *receipt]
+        operations = [*own, *also]
         if watched and head is not None:
             place = outgoing_row(
                 document.document_id, queue=queue, entry=entry, epoch=int(str(head["epoch"])), path=document.path
@@ -60,7 +79,7 @@ class Uploads:
             operations.append(self._state.put_operation(place))
         self._store.put_content(queue, document.document_id, content)
         try:
-            self._commit(queue, row, operations)
+            self._commit(queue, row, operations, own=len(own))
         except (QueueFull, TransactionRefused):
             self._store.discard(queue.queue_id, [{"sk": document.document_id}])
             raise
@@ -75,10 +94,11 @@ class Uploads:
         if limit is not None:
             self._victims(queue, limit=limit)
 
-    def _commit(self, queue: Queue, row: Row, operations: Sequence[Operation]) -> None:
+    def _commit(self, queue: Queue, row: Row, operations: Sequence[Operation], *, own: int) -> None:
+        """Store a row with what goes with it; refused at its `own` operations, the first, it is stored already."""
         limit = settings_of(queue, DocumentSettings).max_queue_depth
         if limit is not None:
-            self._commit_counted(queue, operations, limit=limit)
+            self._commit_counted(queue, operations, own=own, limit=limit)
         elif len(operations) == 1:
             try:
                 self._state.put(row, condition=_ABSENT)
@@ -88,10 +108,10 @@ class Uploads:
             try:
                 self._state.transact(operations)
             except TransactionRefused as refused:
-                if refused.failures[0] is None:
+                if not any(refused.failures[:own]):
                     raise
 
-    def _commit_counted(self, queue: Queue, operations: Sequence[Operation], *, limit: int) -> None:
+    def _commit_counted(self, queue: Queue, operations: Sequence[Operation], *, own: int, limit: int) -> None:
         victims: list[Row] = []
         for _ in range(_ATTEMPTS):
             change = self._depth.operation(queue.queue_id, amount=1 - len(victims), limit=limit)
@@ -99,9 +119,9 @@ class Uploads:
             try:
                 self._state.transact([*operations, change, *deletions])
             except TransactionRefused as refused:
-                if refused.failures[0] is not None:
+                if any(refused.failures[:own]):
                     return  # as above
-                if any(refused.failures[1 : len(operations)]):
+                if any(refused.failures[own : len(operations)]):
                     raise
                 victims = self._victims(queue, limit=limit)
             else:

@@ -6,14 +6,18 @@ from broker.queues.contents import Content, Contents
 from broker.queues.deadletters import DeadLetters
 from broker.queues.letters import DeadLetter, Reason
 from broker.queues.queue import Queue
+from broker.queues.receipts import Receipts
 from edge import Operation, StateTable, TransactionRefused
 
 
 class EnrichmentLetters:
     """Sets messages aside."""
 
-    def __init__(self, *, state: StateTable, contents: Contents, letters: DeadLetters, clock: Clock) -> None:
+    def __init__(
+        self, *, state: StateTable, contents: Contents, letters: DeadLetters, receipts: Receipts, clock: Clock
+    ) -> None:
         self._state = state
+        self._receipts = receipts
         self._contents = contents
         self._letters = letters
         self._clock = clock
@@ -47,7 +51,10 @@ class EnrichmentLetters:
 
     def write(self, queue: Queue, message: Message, *, reason: Reason, detail: str = "") -> None:
         """Set a message aside; once, however often it is tried under one id."""
+        receipt = self._receipts.operations(
+            queue.queue_id, message.message_id, repeat=message.repeat, at=self._clock(), status=reason
+        )
         try:
-            self._state.transact(self.operations(queue, message, reason=reason, detail=detail))
+            self._state.transact([*self.operations(queue, message, reason=reason, detail=detail), *receipt])
         except TransactionRefused:
             return

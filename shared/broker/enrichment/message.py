@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from broker import jsontext
 from broker.errors import ForeignKeyMissing, KeyFieldInvalid, PayloadTooLarge
 from broker.identity import digest, key_values
+from broker.ids import Repeat
 from broker.jsontext import Raw
 from broker.queues.contents import Content
 from broker.queues.kinds import Payload, Published
@@ -41,14 +42,14 @@ class Message:
         published: As it was published, by which it is known.
         payload: The JSON text that consumers get; None until it is joined.
         beside: What is delivered beside the payload.
-        once: An earlier attempt may have stored it under this id already, which must then count.
+        repeat: Whether its request may be carried out again: then it must not be stored twice under its id.
     """
 
     message_id: str
     published: Payload
     payload: bytes | None = None
     beside: dict[str, Any] = field(default_factory=dict)
-    once: bool = False
+    repeat: Repeat = "never"
 
     def content(self, meta: Mapping[str, Any] | None = None) -> Content:
         """What is stored of it, `meta` beside what is delivered beside the payload."""
@@ -131,4 +132,4 @@ def join(message: Message, item: LookupItem, *, lookup: Queue) -> Message:
     if len(payload) > PAYLOAD_MOST:
         raise PayloadTooLarge(f"The message and what it is enriched with are over {PAYLOAD_MOST} bytes together.")
     beside = {"queue": lookup.name, "key": Raw(item.key.decode()), "version": item.version}
-    return Message(message.message_id, message.published, payload, {"lookup": beside}, message.once)
+    return Message(message.message_id, message.published, payload, {"lookup": beside}, message.repeat)

@@ -16,17 +16,19 @@ from broker.errors import (
     Unavailable,
     ValidationFailed,
 )
-from broker.ids import Ids, SeededIds, moment
+from broker.ids import Ids, moment, repeat_of
 from broker.jsontext import loads
 from broker.queues.contents import Content
 from broker.queues.kinds import Payload, Published
 from broker.queues.letters import UNREADABLE, DeadLetter, Redrives
 from broker.queues.queue import Queue
+from broker.queues.receipts import Receipts
 from broker.queues.settings import Enriched, QueueType
 from edge import EdgeUnavailable, Operation, StateTable, TransactionRefused
 from edge.threads import side_by_side
 
 _ATTEMPTS = 6
+_PENDING = "pending_enrichment"
 
 
 class Enrichment:
@@ -38,6 +40,7 @@ class Enrichment:
         room: Where messages wait.
         promoter: What promotes them.
         letters: Where messages are set aside.
+        receipts: What earlier attempts have done.
         targets: What stores the messages of a type.
         known: A queue by tenant and name; raises NotFound.
         given_back: What gives the dead letter of a single consumer, joined already, back to it.
@@ -51,6 +54,7 @@ class Enrichment:
         room: WaitingRoom,
         promoter: Promoter,
         letters: EnrichmentLetters,
+        receipts: Receipts,
         targets: Callable[[QueueType], Target],
         known: Callable[[str, str], Queue],
         given_back: Callable[[], Redrives],
@@ -60,6 +64,7 @@ class Enrichment:
         self._room = room
         self._promoter = promoter
         self._letters = letters
+        self._receipts = receipts
         self._targets = targets
         self._known = known
         self._given_back = given_back
@@ -74,8 +79,10 @@ class Enrichment:
         """
         if if_match is not None:
             raise ValidationFailed.of("If-Match", "has no meaning for this type of queue")
-        message = Message(ids(), payload, once=isinstance(ids, SeededIds))
+        message = Message(ids(), payload, repeat=repeat_of(ids))
         self._targets(queue.type).check(queue, message)
+        if (before := self._before(queue, message)) is not None:
+            return before
         lookup, digest = self._lookup(queue), self._digest(queue, message)
         (item,) = self._items.find(lookup, [digest])
         if item is None:
@@ -88,9 +95,12 @@ class Enrichment:
         outcomes: dict[int, Published | BrokerError] = {}
         wanted: dict[int, tuple[Message, str]] = {}
         for index, payload in enumerate(payloads):
-            message = Message(ids(), payload, once=isinstance(ids, SeededIds))
+            message = Message(ids(), payload, repeat=repeat_of(ids))
             try:
                 target.check(queue, message)
+                if (before := self._before(queue, message)) is not None:
+                    outcomes[index] = before
+                    continue
                 wanted[index] = (message, self._digest(queue, message))
             except BrokerError as error:
                 outcomes[index] = error
@@ -138,6 +148,17 @@ class Enrichment:
             raise KeyNotFound("There is still no item under the foreign key; the message stays in the dead letters.")
         return self._defer(queue, message, lookup=lookup, digest=digest, at=moment(ids()), also=removal)
 
+    def _before(self, queue: Queue, message: Message) -> Published | None:
+        """What an earlier attempt at the request did with a message, None when it did nothing.
+
+        Raises:
+            KeyNotFound: It was set aside.
+        """
+        before = self._receipts.find(queue.queue_id, message.message_id, repeat=message.repeat)
+        if before is not None and before.status == "key_not_found":
+            raise KeyNotFound(message_id=message.message_id)
+        return before
+
     def _without(self, queue: Queue, message: Message, *, lookup: Queue, digest: str) -> Published:
         if _settings(queue).missing_lookup == "defer":
             return self._defer(queue, message, lookup=lookup, digest=digest, at=moment(message.message_id))
@@ -159,12 +180,13 @@ class Enrichment:
         target.admit(queue, message)
         try:
             self._room.announce(lookup.queue_id, digest)
-            self._let_wait(queue, message, lookup=lookup, digest=digest, at=at, also=also)
+            if not self._let_wait(queue, message, lookup=lookup, digest=digest, at=at, also=also):
+                target.dismiss(queue)
         except (BrokerError, EdgeUnavailable) as error:
             if not (isinstance(error, EdgeUnavailable) and error.maybe_done):
                 target.dismiss(queue)
             raise
-        status = "pending_enrichment"
+        status = _PENDING
         (item,) = self._items.find(lookup, [digest])
         if item is not None:
             self._promoter.arrived(lookup, digest)
@@ -173,19 +195,24 @@ class Enrichment:
 
     def _let_wait(
         self, queue: Queue, message: Message, *, lookup: Queue, digest: str, at: int, also: Sequence[Operation]
-    ) -> None:
+    ) -> bool:
+        """Store a message where it waits; False when an earlier attempt under this id has."""
         insertion = self._room.insertion(queue, message, lookup_id=lookup.queue_id, digest=digest, at=at)
+        receipt = self._receipts.operations(
+            queue.queue_id, message.message_id, repeat=message.repeat, at=at, status=_PENDING
+        )
+        own = [insertion, *receipt]
         for _ in range(_ATTEMPTS):
             held = self._targets(queue.type).hold(queue, message, at=at)
             try:
-                self._state.transact([*also, insertion, *held])
+                self._state.transact([*also, *own, *held])
             except TransactionRefused as refusal:
                 if any(refusal.failures[: len(also)]):
                     raise NotFound("It has been redriven or deleted already.") from refusal
-                if refusal.failures[len(also)] is not None:
-                    return  # an earlier attempt under this id
+                if any(refusal.failures[len(also) : len(also) + len(own)]):
+                    return False
             else:
-                return
+                return True
         raise Unavailable
 
     def _outcome(self, queue: Queue, message: Message, digest: str, *, lookup: Queue) -> Published | BrokerError:

@@ -114,6 +114,7 @@ def _with_ids(request: Request, *, scope: str, body: str) -> Request:
     seed = f"{scope}{body}".encode()
     fresh_from = now - (KEPT_SECONDS - _MARGIN_SECONDS) * 1000
     try:
+        again = False
         row = wiring.state().update(
             keys.idempotency(scope),
             keys.ATTEMPT,
@@ -122,7 +123,7 @@ def _with_ids(request: Request, *, scope: str, body: str) -> Request:
             condition="attribute_not_exists(#at) OR #at < :from",
         )
     except ConditionFailed as failure:
+        again = True
         row = dict(failure.old or wiring.state().get(keys.idempotency(scope), keys.ATTEMPT) or {"at": now})
-    return Request(
-        request.event, request.route, request.caller, request.request_id, SeededIds(int(str(row["at"])), seed=seed)
-    )
+    ids = SeededIds(int(str(row["at"])), seed=seed, again=again)
+    return Request(request.event, request.route, request.caller, request.request_id, ids)

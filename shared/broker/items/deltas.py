@@ -14,7 +14,8 @@ from broker.errors import ResyncRequired
 from broker.items.models import DeletedAnswer, ItemAnswer
 from broker.items.reading import PAGE_WEIGHT, ItemReader
 from broker.items.rows import TOMBSTONE_SECONDS, Place, Stored, rank_moment, rank_text
-from broker.items.store import OVERLAP_SECONDS, ItemStore
+from broker.items.store import ItemStore
+from broker.items.stored import OVERLAP_SECONDS
 from broker.items.watermark import Cycle, Watermark, fingerprint
 from broker.items.writing import place_of
 from broker.jsontext import Raw

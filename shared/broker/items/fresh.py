@@ -2,16 +2,19 @@
 
 from dataclasses import dataclass
 
+from broker.ids import Repeat
+
 
 @dataclass(frozen=True, slots=True)
 class Fresh:
-    """An item about to be written."""
+    """An item about to be written; `repeat`: whether its request may be carried out again under the same version."""
 
     digest: str
     version: str
     key: bytes
     payload: bytes
     sort: str
+    repeat: Repeat = "never"
 
 
 @dataclass(frozen=True, slots=True)

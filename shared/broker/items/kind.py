@@ -6,8 +6,9 @@ from typing import Any
 
 from broker.errors import BrokerError, Throttled, Unavailable
 from broker.errors import PartitionFull as BrokerPartitionFull
-from broker.ids import Clock, Ids
-from broker.items.fresh import Fresh
+from broker.ids import Clock, Ids, repeat_of
+from broker.items.fresh import Fresh, Written
+from broker.items.repeats import REPLACED
 from broker.items.rows import Place, rank_text
 from broker.items.store import ItemStore
 from broker.items.writing import ItemWriter, fresh_item, place_of
@@ -15,6 +16,7 @@ from broker.jsontext import Raw
 from broker.queues.depth import Depth
 from broker.queues.kinds import Payload, Published
 from broker.queues.queue import Queue, cutoff_of, limit_of
+from broker.queues.receipts import Receipts
 from edge import EdgeUnavailable, PartitionFull, remaining_seconds
 from edge.threads import side_by_side
 
@@ -28,6 +30,7 @@ class KeyValue:
         store: The rows.
         writer: What stores items.
         depth: The counters.
+        receipts: What earlier attempts have stored.
         arrived: Told of every stored item, by queue and hash of its key, for what waits for it. It does not raise.
         forgotten: Told of a deleted queue, by its id, until it says that nothing waits for its items any more.
         clock: The time.
@@ -39,6 +42,7 @@ class KeyValue:
         store: ItemStore,
         writer: ItemWriter,
         depth: Depth,
+        receipts: Receipts,
         arrived: Callable[[Queue, str], None],
         forgotten: Callable[[str], bool],
         clock: Clock,
@@ -46,13 +50,14 @@ class KeyValue:
         self._store = store
         self._writer = writer
         self._depth = depth
+        self._receipts = receipts
         self._arrived = arrived
         self._forgotten = forgotten
         self._clock = clock
 
     def publish(self, queue: Queue, payload: Payload, *, ids: Ids, if_match: str | None) -> Published:
         """Store an item; see `ItemWriter.publish` for what refuses it."""
-        return self._publish(queue, fresh_item(queue, payload, version=ids()), if_match=if_match)
+        return self._publish(queue, fresh_item(queue, payload, version=ids(), repeat=repeat_of(ids)), if_match=if_match)
 
     def publish_batch(self, queue: Queue, payloads: Sequence[Payload], *, ids: Ids) -> list[Published | BrokerError]:
         """Store items side by side, those of one key in order; one outcome each.
@@ -65,7 +70,7 @@ class KeyValue:
         for index, payload in enumerate(payloads):
             version = ids()
             try:
-                fresh = fresh_item(queue, payload, version=version)
+                fresh = fresh_item(queue, payload, version=version, repeat=repeat_of(ids))
             except BrokerError as error:
                 outcomes[index] = error
             else:
@@ -113,7 +118,11 @@ class KeyValue:
         return expired
 
     def _publish(self, queue: Queue, fresh: Fresh, *, if_match: str | None) -> Published:
-        written = self._writer.publish(queue, fresh, if_match=if_match)
+        before = self._receipts.find(queue.queue_id, fresh.version, repeat=fresh.repeat)
+        if before is None:
+            written = self._writer.publish(queue, fresh, if_match=if_match)
+        else:
+            written = Written(before.published_at, created=before.status != REPLACED, took_over=True)
         self._arrived(queue, fresh.digest)
         members = {"key": Raw(fresh.key.decode()), "version": fresh.version}
         return Published(fresh.version, "stored", written.at, created=written.created, members=members)

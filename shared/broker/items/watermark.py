@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 import xxhash
 
 from broker.items.rows import rank_moment, rank_text
-from broker.items.store import OVERLAP_SECONDS
+from broker.items.stored import OVERLAP_SECONDS
 
 QUIET_SECONDS = 600
 """After so long without a write, the clock alone says what need not be read again."""

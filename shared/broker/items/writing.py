@@ -6,6 +6,7 @@ from typing import TypeAlias
 from broker import jsontext
 from broker.errors import DuplicateKey, KeyFieldInvalid, PreconditionFailed, QueueFull
 from broker.identity import digest, field, key_values
+from broker.ids import Repeat
 from broker.items.fresh import Fresh, Written
 from broker.items.order import sort_text
 from broker.items.rows import Place, Stored, outside, rank_text
@@ -13,6 +14,7 @@ from broker.items.store import ItemStore
 from broker.queues.depth import Depth
 from broker.queues.kinds import Payload
 from broker.queues.queue import Queue, cutoff_of, limit_of, settings_of
+from broker.queues.receipts import stored_before
 from broker.queues.settings import KeyValueSettings
 from edge import ConditionFailed, EdgeUnavailable, Row, TransactionRefused
 
@@ -136,6 +138,9 @@ class ItemWriter:
         try:
             return self._store.swap(place, fresh, evicted=oldest, key=self._key(place, oldest))
         except TransactionRefused as refusal:
+            before = stored_before(refusal, index=2, repeat=fresh.repeat)
+            if before is not None:
+                return Written(before, created=True, took_over=False)
             old = refusal.failures[0].old if refusal.failures[0] else None
             if old is not None and old.get("item_id") == fresh.version:
                 return Written(int(str(old["item_at"])), created=True, took_over=False)
@@ -185,7 +190,7 @@ class ItemWriter:
         return b"" if opened is None else opened.key
 
 
-def fresh_item(queue: Queue, payload: Payload, *, version: str) -> Fresh:
+def fresh_item(queue: Queue, payload: Payload, *, version: str, repeat: Repeat = "never") -> Fresh:
     """A message as an item about to be written.
 
     Raises:
@@ -197,9 +202,9 @@ def fresh_item(queue: Queue, payload: Payload, *, version: str) -> Fresh:
     if len(key) > KEY_MOST:
         raise KeyFieldInvalid(f"The key is over {KEY_MOST} bytes.", field=settings.primary_key[0])
     if settings.sort_key is None:
-        return Fresh(found, version, key, payload.text, sort_text(values, digest=found))
+        return Fresh(found, version, key, payload.text, sort_text(values, digest=found), repeat)
     by = field(payload.value, path=settings.sort_key)
-    return Fresh(found, version, key, payload.text, sort_text(values, digest=found, by=by))
+    return Fresh(found, version, key, payload.text, sort_text(values, digest=found, by=by), repeat)
 
 
 def place_of(queue: Queue) -> Place:

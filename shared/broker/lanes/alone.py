@@ -11,6 +11,7 @@ from broker.lanes.messages import Candidate, Draft, Guard, Lane, Message, draft_
 from broker.lanes.shape import AlongsideRefused, Attempt, KeyTaken, LaneChanged
 from broker.queues.contents import stored_body
 from broker.queues.queue import Queue, settings_of
+from broker.queues.receipts import Receipts, stored_before
 from broker.queues.settings import OneToOneSettings
 from edge import ConditionFailed, Operation, Row, StateTable, TransactionRefused, Value
 
@@ -23,8 +24,9 @@ _FREE = "attribute_not_exists(#pk) OR (attribute_not_exists(#rank) AND #message_
 class Alone:
     """Implements `broker.lanes.shape.Shape`."""
 
-    def __init__(self, *, state: StateTable) -> None:
+    def __init__(self, *, state: StateTable, receipts: Receipts) -> None:
         self._state = state
+        self._receipts = receipts
 
     def find(self, queue: Queue, draft: Draft, *, now: int) -> tuple[Message, str | None] | None:
         """See `Shape`."""
@@ -49,15 +51,21 @@ class Alone:
             **body,
         }
         values: Row = {"message_id": draft.message_id}
+        first = [
+            *draft.alongside,
+            *self._receipts.operations(queue.queue_id, draft.message_id, repeat=draft.repeat, at=now),
+        ]
         try:
-            if draft.alongside:
-                put = self._state.put_operation(row, condition=_FREE, values=values)
-                self._state.transact([*draft.alongside, put])
+            if first:
+                self._state.transact([*first, self._state.put_operation(row, condition=_FREE, values=values)])
             else:
                 self._state.put(row, condition=_FREE, values=values, once="message_id")
         except ConditionFailed as failure:
             return _stored_before(lane, failure, draft)
         except TransactionRefused as refusal:
+            before = stored_before(refusal, index=len(draft.alongside), repeat=draft.repeat)
+            if before is not None:
+                return before
             if refusal.first < len(draft.alongside):
                 raise AlongsideRefused(refusal.first) from refusal
             return _stored_before(lane, refusal.failures[refusal.first] or ConditionFailed(), draft)

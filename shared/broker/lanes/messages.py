@@ -7,6 +7,7 @@ from typing import Any
 import xxhash
 
 from broker import identity, jsontext, keys
+from broker.ids import Repeat
 from broker.jsontext import Number
 from broker.lanes import ranks
 from broker.queues.contents import Content
@@ -30,7 +31,7 @@ class Draft:
         alongside: Operations that belong into the transaction that stores it, such as the removal of the dead letter
             it was. Their conditions come before the message's own.
         body: Its sealed body, where it has been stored before.
-        once: A request that may be carried out again: the message must not be stored twice under its id.
+        repeat: Whether its request may be carried out again: then it must not be stored twice under its id.
         announced: Its number in a shared lane, where an attempt that was refused has announced it already.
         at: The moment at which it is published, None for when it is stored.
     """
@@ -41,7 +42,7 @@ class Draft:
     visibility: str | None
     alongside: Sequence[Operation] = ()
     body: dict[str, Value] | None = None
-    once: bool = False
+    repeat: Repeat = "never"
     announced: int | None = None
     at: int | None = None
 

@@ -20,6 +20,7 @@ from broker.queues.depth import Depth
 from broker.queues.kinds import Published
 from broker.queues.primarykeys import PENDING
 from broker.queues.queue import Queue, limit_of, settings_of
+from broker.queues.receipts import Receipts
 from broker.queues.settings import OneToOneSettings
 from edge import EdgeUnavailable, StateTable, Value
 from edge import PartitionFull as EdgePartitionFull
@@ -41,6 +42,7 @@ class Publishing:
         room: Room,
         departures: Departures,
         counting: Counting,
+        receipts: Receipts,
         clock: Clock,
     ) -> None:
         self._state = state
@@ -49,6 +51,7 @@ class Publishing:
         self._room = room
         self._departures = departures
         self._counting = counting
+        self._receipts = receipts
         self._clock = clock
 
     def publish(self, queue: Queue, draft: Draft, *, shape: Shape) -> Published:
@@ -100,6 +103,9 @@ class Publishing:
         return [outcomes[number] for number in range(len(drafts))]
 
     def _publish(self, queue: Queue, draft: Draft, *, shape: Shape, tickets: Tickets) -> Published:
+        before = self._receipts.find(queue.queue_id, draft.message_id, repeat=draft.repeat)
+        if before is not None:
+            return before
         limit = limit_of(queue)
         if shares_lanes(queue):
             stored = self._find(queue, draft, shape=shape)

@@ -6,7 +6,7 @@ from typing import Any
 
 from broker.caller import Caller
 from broker.errors import BrokerError, KeyFieldInvalid, ValidationFailed
-from broker.ids import Ids, SeededIds
+from broker.ids import Ids, repeat_of
 from broker.lanes.alone import Alone
 from broker.lanes.consuming import Consuming
 from broker.lanes.keeping import Keeping
@@ -163,7 +163,7 @@ def refuse_version(if_match: str | None) -> None:
 
 def _draft(queue: Queue, payload: Payload, *, ids: Ids) -> Draft:
     draft = payload_draft(queue, payload.value, text=payload.text, message_id=ids())
-    return replace(draft, once=isinstance(ids, SeededIds))
+    return replace(draft, repeat=repeat_of(ids))
 
 
 def _moved(draft: Draft, letter: DeadLetter, *, removal: Sequence[Operation]) -> Draft:

@@ -18,6 +18,7 @@ from broker.queues.contents import stored_body
 from broker.queues.depth import LONGEST_CALL_SECONDS
 from broker.queues.primarykeys import PENDING, Holder, PrimaryKeys, holder_of
 from broker.queues.queue import Queue, settings_of
+from broker.queues.receipts import Receipts, stored_before
 from broker.queues.settings import OneToOneSettings
 from edge import (
     ConditionFailed,
@@ -37,15 +38,18 @@ _PAUSE = 1000
 class Shared:
     """Implements `broker.lanes.shape.Shape`."""
 
-    def __init__(self, *, state: StateTable, edges: EdgeTable, primary_keys: PrimaryKeys, clock: Clock) -> None:
+    def __init__(
+        self, *, state: StateTable, edges: EdgeTable, primary_keys: PrimaryKeys, receipts: Receipts, clock: Clock
+    ) -> None:
         self._state = state
         self._edges = edges
         self._keys = primary_keys
+        self._receipts = receipts
         self._removals = Removals(state=state, edges=edges, primary_keys=primary_keys, clock=clock)
 
     def find(self, queue: Queue, draft: Draft, *, now: int) -> tuple[Message, str | None] | None:
         """See `Shape`."""
-        digest = _key(draft)
+        digest = draft.primary
         holder = None if digest is None else self._keys.find(queue.queue_id, digest, cutoff=expires(queue, now=now))
         if holder is None or (holder.place == PENDING and holder.message_id == draft.message_id):
             return None
@@ -53,16 +57,17 @@ class Shared:
 
     def store(self, queue: Queue, draft: Draft, *, body: dict[str, Value], now: int) -> int | None:
         """See `Shape`."""
-        lane, digest = draft_lane(queue, draft), _key(draft)
+        lane, digest = draft_lane(queue, draft), draft.primary
         n = draft.announced or self._announce(lane, draft.message_id, now=now)
         attributes: dict[str, Value] = {"published_at": now, **body}
         if digest is not None:
             attributes["key"] = digest
         edge = Edge(keys.lane_source(queue.queue_id, lane=lane.sk), n, draft.message_id, attributes)
-        if digest is None and not draft.alongside:
+        receipt = self._receipts.operations(queue.queue_id, draft.message_id, repeat=draft.repeat, at=now)
+        operations = [*draft.alongside, *receipt, self._edges.insert_operation(edge)]
+        if digest is None and len(operations) == 1:
             self._edges.insert(edge, once=True)
             return None
-        operations = [*draft.alongside, self._edges.insert_operation(edge)]
         if digest is not None:
             holder = Holder(draft.message_id, now, lane.sk)
             operations.append(
@@ -77,6 +82,9 @@ class Shared:
         try:
             self._state.transact(operations)
         except TransactionRefused as refusal:
+            before = stored_before(refusal, index=len(draft.alongside), repeat=draft.repeat)
+            if before is not None:
+                return before
             failure = refusal.failures[refusal.first] or ConditionFailed()
             if refusal.first < len(draft.alongside):
                 raise AlongsideRefused(refusal.first, announced=n) from refusal
@@ -234,11 +242,6 @@ def _message(lane: Lane, edge: Edge, deliveries: int, following: str | None) -> 
 
 def _ready(edge: Edge) -> str:
     return ranks.following(int(str(edge.attributes["published_at"])), message_id=edge.id).text()
-
-
-def _key(draft: Draft) -> str | None:
-    """What a message holds as its primary key: also its own id, where it must not be stored twice."""
-    return draft.primary or (draft.message_id if draft.once else None)
 
 
 def _previous(message: Message) -> Message:

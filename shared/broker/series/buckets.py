@@ -11,8 +11,9 @@ from collections.abc import Mapping
 
 from broker import keys
 from broker.errors import BucketEvicted
-from broker.ids import Clock
+from broker.ids import Clock, Repeat
 from broker.queues.queue import Queue, settings_of
+from broker.queues.receipts import Receipts
 from broker.queues.settings import TimeSeriesSettings
 from broker.series import rows
 from broker.series.candle import Candle
@@ -37,8 +38,11 @@ class _Counted(Exception):
 class Buckets:
     """Takes points into buckets."""
 
-    def __init__(self, *, state: StateTable, register: Register, retention: Retention, clock: Clock) -> None:
+    def __init__(
+        self, *, state: StateTable, register: Register, retention: Retention, receipts: Receipts, clock: Clock
+    ) -> None:
         self._state = state
+        self._receipts = receipts
         self._register = register
         self._retention = retention
         self._clock = clock
@@ -67,7 +71,7 @@ class Buckets:
             self._take(queue, key, start, folded, once)
         except BucketEvicted:
             # What an earlier attempt counted may have had to make room since.
-            if once is None or self._state.get(keys.once(queue.queue_id, once), keys.ONCE) is None:
+            if once is None or self._receipts.find(queue.queue_id, once, repeat="again") is None:
                 raise
 
     def _take(self, queue: Queue, key: SeriesKey, start: int, folded: Mapping[int, Candle], once: str | None) -> None:
@@ -77,7 +81,10 @@ class Buckets:
             raise BucketEvicted("The point is older than max_message_age_seconds keeps.")
         series = series_of(queue, key)
         bucket = (series.buckets, keys.bucket(start))
-        marker = self._marker(queue, once)
+        repeat: Repeat = "never" if once is None else "first"
+        marker = self._receipts.operations(
+            queue.queue_id, once or "", repeat=repeat, at=self._clock(), status="aggregated"
+        )
         seen = self._remembered(bucket)
         if seen is None and settings.max_buckets is not None:
             seen = self._state.get(*bucket)
@@ -167,16 +174,6 @@ class Buckets:
             if marked and refused.failures[-1] is not None:
                 raise _Counted from refused
             raise (refused.failures[0] or ConditionFailed()) from refused
-
-    def _marker(self, queue: Queue, once: str | None) -> list[Operation]:
-        if once is None:
-            return []
-        row: Row = {
-            "pk": keys.once(queue.queue_id, once),
-            "sk": keys.ONCE,
-            "ttl": self._clock() // 1000 + _ONCE_SECONDS,
-        }
-        return [self._state.put_operation(row, condition=_ABSENT)]
 
     def _visible_from(self, settings: TimeSeriesSettings) -> int | None:
         return visible_from(settings, now=self._clock())

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import xxhash
 
 from broker.identity import digest, key_values
-from broker.ids import Ids, SeededIds
+from broker.ids import Ids, Repeat, repeat_of
 from broker.queues.contents import Content
 from broker.queues.kinds import Payload
 from broker.queues.queue import Queue, settings_of
@@ -20,18 +20,18 @@ class Draft:
         message_id: Its id.
         content: What is stored.
         key: The digest of its primary key, computed from the message as it was published; None without one.
-        once: Whether an earlier attempt may have stored it under this id already, which must then count.
+        repeat: Whether its request may be carried out again: then it must not be stored twice under its id.
     """
 
     message_id: str
     content: Content
     key: str | None = None
-    once: bool = False
+    repeat: Repeat = "never"
 
     @property
     def claims(self) -> tuple[str, ...]:
-        """What it holds while it is in the queue: its primary key, and its id where that must not come twice."""
-        return (*((self.key,) if self.key else ()), *((self.message_id,) if self.once else ()))
+        """What it holds while it is in the queue: its primary key, if it has one."""
+        return (self.key,) if self.key else ()
 
     @property
     def choice(self) -> int:
@@ -47,5 +47,4 @@ def make_draft(queue: Queue, payload: Payload, *, ids: Ids) -> Draft:
     """
     paths = settings_of(queue, OneToManySettings).primary_key
     key = digest(key_values(payload.value, paths=paths)) if paths else None
-    # Ids that are the same when a request is repeated tell that it may have been carried out before.
-    return Draft(ids(), Content(payload.text), key=key, once=isinstance(ids, SeededIds))
+    return Draft(ids(), Content(payload.text), key=key, repeat=repeat_of(ids))

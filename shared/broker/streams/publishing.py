@@ -15,6 +15,7 @@ from broker.queues.contents import Contents, SealedContent
 from broker.queues.kinds import Payload, Published
 from broker.queues.primarykeys import Holder
 from broker.queues.queue import Queue
+from broker.queues.receipts import Receipts, stored_before
 from broker.streams.draft import Draft, make_draft
 from broker.streams.figures import count
 from broker.streams.holders import Claim, Holders, place
@@ -51,6 +52,7 @@ class Publishing:
         tails: Tails,
         room: Room,
         holders: Holders,
+        receipts: Receipts,
     ) -> None:
         self._state = state
         self._edges = edges
@@ -58,6 +60,7 @@ class Publishing:
         self._tails = tails
         self._room = room
         self._holders = holders
+        self._receipts = receipts
 
     def publish(self, queue: Queue, payload: Payload, *, ids: Ids, if_match: str | None = None) -> Published:  # noqa: ARG002  # of other types
         """Store one message; see `append`."""
@@ -88,6 +91,8 @@ class Publishing:
             QueueFull: There is no room.
             TransactionRefused: One of `also` does not hold; its `failures` are theirs alone. Nothing was stored.
         """
+        if (before := self._before(queue, draft)) is not None:
+            return before
         ready: _Ready | None = None
         try:
             for _ in range(_ATTEMPTS):
@@ -99,7 +104,7 @@ class Publishing:
                 with suppress(_TakenError):
                     return self._write(queue, ready, reserved, reserved.first, claims, also)
         except BrokerError:
-            if ready is not None and not draft.once:
+            if ready is not None and draft.repeat == "never":
                 self._contents.discard([ready.sealed.attributes])
             raise
         raise Unavailable
@@ -109,10 +114,11 @@ class Publishing:
         outcomes: dict[int, Published | BrokerError] = {}
         fresh, later = _first_of_each_key(drafts)
         found = self._holders.find_all(queue, [drafts[index].claims for index in fresh])
+        befores = side_by_side(lambda index: self._before(queue, drafts[index]), fresh)
         waiting: list[tuple[int, Sequence[Claim]]] = []
-        for index, claims in zip(fresh, found, strict=True):
+        for index, claims, before in zip(fresh, found, befores, strict=True):
             try:
-                done = _settled_by(drafts[index], claims)
+                done = before or _settled_by(drafts[index], claims)
             except DuplicateKey as error:
                 outcomes[index] = error
                 continue
@@ -133,6 +139,9 @@ class Publishing:
         for index in later:
             outcomes[index] = self._one_outcome(queue, drafts[index])
         return [outcomes[index] for index in range(len(drafts))]
+
+    def _before(self, queue: Queue, draft: Draft) -> Published | None:
+        return self._receipts.find(queue.queue_id, draft.message_id, repeat=draft.repeat)
 
     def _write_or_append(
         self, queue: Queue, reserved: Reserved, draft: Draft, claims: Sequence[Claim], offset: int
@@ -176,7 +185,8 @@ class Publishing:
             body=ready.sealed.attributes,
         )
         published = Published(draft.message_id, "queued", reserved.at)
-        if not draft.claims and not also:
+        receipt = self._receipts.operations(queue.queue_id, draft.message_id, repeat=draft.repeat, at=reserved.at)
+        if not (draft.claims or receipt or also):
             try:
                 self._edges.insert(edge, if_absent=True)
             except ConditionFailed as failure:
@@ -186,7 +196,7 @@ class Publishing:
         holder = Holder(draft.message_id, reserved.at, place(reserved.partition, number))
         held = [self._holders.hold_operation(queue, claim, holder=holder) for claim in claims]
         try:
-            self._state.transact([*held, self._edges.insert_operation(edge, if_absent=True), *also])
+            self._state.transact([*held, self._edges.insert_operation(edge, if_absent=True), *receipt, *also])
         except TransactionRefused as refusal:
             return self._refused(queue, ready, reserved, number, refusal)
         count(queue, "Published")
@@ -196,11 +206,14 @@ class Publishing:
         self, queue: Queue, ready: _Ready, reserved: Reserved, number: int, refusal: TransactionRefused
     ) -> Published:
         """Somebody has been faster: at the number (reserve again), at a key (look again), or elsewhere (give up)."""
-        claims = len(ready.draft.claims)
+        draft, claims = ready.draft, len(ready.draft.claims)
         if refusal.failures[claims] is None:
             self._tails.fence(queue.queue_id, partition=reserved.partition, numbers=[number])
+        before = stored_before(refusal, index=claims + 1, repeat=draft.repeat)
+        if before is not None:
+            return Published(draft.message_id, "queued", before)
         if not any(refusal.failures[: claims + 1]):
-            raise TransactionRefused(refusal.failures[claims + 1 :])
+            raise TransactionRefused(refusal.failures[claims + 1 + (draft.repeat != "never") :])
         raise _TakenError
 
 

@@ -90,7 +90,14 @@ def store() -> Store:
 @functools.cache
 def uploads() -> Uploads:
     """The way into a queue."""
-    return Uploads(state=wiring.state(), store=store(), vault=wiring.vault(), depth=queues.depth(), clock=wiring.clock)
+    return Uploads(
+        state=wiring.state(),
+        store=store(),
+        vault=wiring.vault(),
+        depth=queues.depth(),
+        receipts=queues.receipts(),
+        clock=wiring.clock,
+    )
 
 
 @functools.cache

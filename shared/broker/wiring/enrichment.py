@@ -47,7 +47,11 @@ def room() -> WaitingRoom:
 def letters() -> EnrichmentLetters:
     """Messages set aside."""
     return EnrichmentLetters(
-        state=wiring.state(), contents=queues.contents(), letters=queues.dead_letters(), clock=wiring.clock
+        state=wiring.state(),
+        contents=queues.contents(),
+        letters=queues.dead_letters(),
+        receipts=queues.receipts(),
+        clock=wiring.clock,
     )
 
 
@@ -73,6 +77,7 @@ def enrichment() -> Enrichment:
         room=room(),
         promoter=promoter(),
         letters=letters(),
+        receipts=queues.receipts(),
         targets=target,
         known=queues.registry().known,
         given_back=_given_back,

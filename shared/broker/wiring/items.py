@@ -20,7 +20,9 @@ from broker.wiring import queues
 def store() -> ItemStore:
     """The rows."""
     rows = ItemRows(vault=wiring.vault())
-    return ItemStore(state=wiring.state(), blobs=wiring.blobs(), rows=rows, clock=wiring.clock)
+    return ItemStore(
+        state=wiring.state(), blobs=wiring.blobs(), rows=rows, receipts=queues.receipts(), clock=wiring.clock
+    )
 
 
 @functools.cache
@@ -42,6 +44,7 @@ def kind() -> KeyValue:
         store=store(),
         writer=writer(),
         depth=queues.depth(),
+        receipts=queues.receipts(),
         arrived=_arrived,
         forgotten=_forgotten,
         clock=wiring.clock,

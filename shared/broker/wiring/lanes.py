@@ -47,8 +47,14 @@ def lanes() -> Lanes:
     """one_to_one."""
     state, edges, clock = wiring.state(), wiring.edges(), wiring.clock
     return Lanes(
-        alone=Alone(state=state),
-        shared=Shared(state=state, edges=edges, primary_keys=queues.primary_keys(), clock=clock),
+        alone=Alone(state=state, receipts=queues.receipts()),
+        shared=Shared(
+            state=state,
+            edges=edges,
+            primary_keys=queues.primary_keys(),
+            receipts=queues.receipts(),
+            clock=clock,
+        ),
         publishing=Publishing(
             state=state,
             contents=queues.contents(),
@@ -56,6 +62,7 @@ def lanes() -> Lanes:
             room=_Room(state=state, departures=departures()),
             departures=departures(),
             counting=counting(),
+            receipts=queues.receipts(),
             clock=clock,
         ),
         consuming=Consuming(

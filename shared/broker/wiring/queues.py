@@ -15,6 +15,7 @@ from broker.queues.kinds import Delivers, Keeps, Publishes
 from broker.queues.letters import Redrives
 from broker.queues.primarykeys import PrimaryKeys
 from broker.queues.queue import Queue
+from broker.queues.receipts import Receipts
 from broker.queues.registry import Registry
 from broker.queues.service import QueueService
 from broker.queues.settings import DOCUMENTS, SETTINGS, STREAMS, TO_MANY, TO_ONE, QueueSettings, QueueType
@@ -61,6 +62,12 @@ def depth() -> Depth:
 def primary_keys() -> PrimaryKeys:
     """The holders of primary keys."""
     return PrimaryKeys(state=wiring.state())
+
+
+@functools.cache
+def receipts() -> Receipts:
+    """What repeated requests have published before."""
+    return Receipts(state=wiring.state(), clock=wiring.clock)
 
 
 @functools.cache

@@ -36,7 +36,13 @@ def time_series() -> TimeSeries:
     return TimeSeries(
         state=wiring.state(),
         register=register(),
-        buckets=Buckets(state=wiring.state(), register=register(), retention=retention(), clock=wiring.clock),
+        buckets=Buckets(
+            state=wiring.state(),
+            register=register(),
+            retention=retention(),
+            receipts=queues.receipts(),
+            clock=wiring.clock,
+        ),
         ranges=ranges(),
         retention=retention(),
         clock=wiring.clock,

@@ -104,6 +104,7 @@ def publishing() -> Publishing:
         tails=tails(),
         room=Room(state=wiring.state(), tails=tails(), retention=retention(), retry=wiring.retry(), clock=wiring.clock),
         holders=holders(),
+        receipts=queues.receipts(),
     )
 
 

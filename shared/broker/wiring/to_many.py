@@ -121,4 +121,4 @@ class ToMany:
 
     def _draft(self, queue: Queue, message: Message) -> Draft:
         draft = make_draft(queue, message.published, ids=lambda: message.message_id)
-        return replace(draft, content=message.content(), once=message.once)
+        return replace(draft, content=message.content(), repeat=message.repeat)

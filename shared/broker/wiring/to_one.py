@@ -132,4 +132,4 @@ class ToOne:
     def _draft(self, queue: Queue, message: Message) -> Draft:
         published = message.published
         draft = payload_draft(queue, published.value, text=published.text, message_id=message.message_id)
-        return replace(draft, content=message.content(draft.content.meta), once=message.once)
+        return replace(draft, content=message.content(draft.content.meta), repeat=message.repeat)
