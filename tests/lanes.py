@@ -20,6 +20,7 @@ from broker.lanes.room import Room
 from broker.lanes.service import Lanes
 from broker.lanes.settling import Settling
 from broker.lanes.shared import Shared
+from broker.lanes.traces import Traces
 from broker.lanes.upkeep import Upkeep
 from broker.queues.contents import Contents
 from broker.queues.deadletters import DeadLetters
@@ -73,7 +74,8 @@ class Node:
         self.letters = DeadLetters(state=state, edges=edges, contents=contents, vault=vault, tokens=Tokens(vault))
         self.depth = Depth(state=state, clock=self.clock)
         self.counting = Counting(state=state, edges=edges)
-        departures = Departures(letters=self.letters, contents=contents, depth=self.depth)
+        traces = Traces(state=state)
+        departures = Departures(letters=self.letters, traces=traces, contents=contents, depth=self.depth)
         leases = Leases(Tokens(vault))
         receipts = Receipts(state=state, clock=self.clock)
         self.lanes = Lanes(
@@ -96,9 +98,7 @@ class Node:
                 clock=self.clock,
             ),
             consuming=Consuming(state=state, contents=contents, departures=departures, leases=leases, clock=self.clock),
-            settling=Settling(
-                state=state, letters=self.letters, departures=departures, leases=leases, clock=self.clock
-            ),
+            settling=Settling(state=state, traces=traces, departures=departures, leases=leases, clock=self.clock),
             keeping=Keeping(
                 state=state,
                 edges=edges,

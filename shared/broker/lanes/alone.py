@@ -71,6 +71,9 @@ class Alone:
             return _stored_before(lane, refusal.failures[refusal.first] or ConditionFailed(), draft)
         return None
 
+    def retract(self, queue: Queue, draft: Draft, *, announced: int | None) -> None:
+        """See `Shape`. There are no numbers."""
+
     def take(self, queue: Queue, candidate: Candidate, *, lease: str, now: int, until: int) -> Attempt:
         """See `Shape`."""
         settings, lane, rank = settings_of(queue, OneToOneSettings), candidate.lane, candidate.rank
@@ -90,7 +93,7 @@ class Alone:
             row = self._state.update(
                 lane.pk,
                 lane.sk,
-                "SET #rank = :rank, #lease = :lease, #until = :until, #deliveries = :deliveries REMOVE #settled",
+                "SET #rank = :rank, #lease = :lease, #until = :until, #deliveries = :deliveries",
                 values={
                     "rank": new.text(),
                     "lease": lease,

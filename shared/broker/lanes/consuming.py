@@ -63,6 +63,8 @@ class Consuming:
             partitions = partitions_of(queue)
             first = random.randrange(len(partitions))  # noqa: S311  # spreads consumers, hides nothing
             for pk in partitions[first:] + partitions[:first]:
+                if self._is_late(queue, leases):
+                    break
                 wanted = request.max_messages - len(leases)
                 leases += self._due(queue, pk, wanted=wanted, taken=leases, shape=shape)
                 if len(leases) >= request.max_messages or _room(leases) < 1:
@@ -93,9 +95,15 @@ class Consuming:
                 due = due[len(batch) :]
                 if "lost" in attempts:
                     random.shuffle(due)
-            if _room(leases, taken=taken) < 1 or len(leases) >= wanted or not again or not page.rows:
+            full = _room(leases, taken=taken) < 1 or len(leases) >= wanted
+            if full or not again or not page.rows or self._is_late(queue, leases):
                 break
         return leases
+
+    def _is_late(self, queue: Queue, leases: Sequence[Lease]) -> bool:
+        """Whether half of the first lease is over: then it is time to hand over what there is."""
+        half = settings_of(queue, OneToOneSettings).consume_ttl_seconds * 500
+        return bool(leases) and min(lease.until for lease in leases) - self._clock() < half
 
     def _named(self, queue: Queue, value: object, *, shape: Shape) -> list[Lease]:
         """Lease the next message of one visibility key, if it is due."""
@@ -141,11 +149,14 @@ class Consuming:
     def _answers(self, queue: Queue, leases: Sequence[Lease]) -> list[MessageAnswer]:
         stored = [(lease.message.message_id, lease.message.body) for lease in leases]
         contents = self._contents.open_all(stored, tenant_id=queue.tenant_id, queue_id=queue.queue_id)
-        if settings_of(queue, OneToOneSettings).auto_ack and leases:
+        now, auto_ack = self._clock(), settings_of(queue, OneToOneSettings).auto_ack
+        if auto_ack and leases:
             self._departures.settled(queue, [lease.message for lease in leases])
-        self._count(queue, "Delivered", len(leases))
-        self._count(queue, "Unreadable", contents.count(None))
-        return [self._answer(queue, lease, content) for lease, content in zip(leases, contents, strict=True)]
+        # A lease that ran out while the others were collected is worth nothing, and others may have the message.
+        good = [pair for pair in zip(leases, contents, strict=True) if auto_ack or pair[0].until > now]
+        self._count(queue, "Delivered", len(good))
+        self._count(queue, "Unreadable", sum(content is None for _, content in good))
+        return [self._answer(queue, lease, content) for lease, content in good]
 
     def _answer(self, queue: Queue, lease: Lease, content: Content | None) -> MessageAnswer:
         message = lease.message

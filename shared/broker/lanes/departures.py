@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from broker import metrics
 from broker.lanes.messages import Candidate, Guard, Message, unchanged
 from broker.lanes.shape import AlongsideRefused, LaneChanged, Shape
+from broker.lanes.traces import Traces, Way
 from broker.queues.contents import Contents
 from broker.queues.deadletters import DeadLetters
 from broker.queues.depth import Depth
@@ -15,14 +16,15 @@ from broker.queues.settings import OneToOneSettings
 from edge import Operation
 
 CLEAR_MOST = 20
-"""Messages that one transaction removes from a lane: with their dead letters and keys 81 operations of 100."""
+"""Messages that one transaction removes from a lane: with dead letters, keys and a trace 82 operations of 100."""
 
 
 class Departures:
     """Takes messages out of their lane, and does what follows from that."""
 
-    def __init__(self, *, letters: DeadLetters, contents: Contents, depth: Depth) -> None:
+    def __init__(self, *, letters: DeadLetters, traces: Traces, contents: Contents, depth: Depth) -> None:
         self._letters = letters
+        self._traces = traces
         self._contents = contents
         self._depth = depth
 
@@ -43,7 +45,7 @@ class Departures:
             candidate: The lane; nothing goes when it has changed.
             shape: The queue's kind of lanes.
             which: Whether a message goes. The first that does not keeps all behind it.
-            expired: They go because they have expired, and so may become dead letters.
+            expired: They go because they have expired, and so may become dead letters; else they are purged.
             now: The time.
         """
         front = shape.front(queue, candidate, most=CLEAR_MOST)
@@ -54,19 +56,26 @@ class Departures:
         if expired:
             done = self.expire(queue, gone, shape=shape, guard=guard, now=now)
         else:
-            done = self.drop(queue, gone, shape=shape, guard=guard)
+            done = self._drop(queue, gone, shape=shape, guard=guard, way="purged", now=now)
         return len(gone) if done else 0
 
     def expire(self, queue: Queue, messages: Sequence[Message], *, shape: Shape, guard: Guard, now: int) -> bool:
         """Remove messages past the age limit; False when the lane has changed."""
         if settings_of(queue, OneToOneSettings).expired_to_dead_letters:
             return self.set_aside(queue, messages, reason="expired", shape=shape, guard=guard, now=now)
-        return self.drop(queue, messages, shape=shape, guard=guard)
+        return self._drop(queue, messages, shape=shape, guard=guard, way="dropped", now=now)
 
-    def drop(self, queue: Queue, messages: Sequence[Message], *, shape: Shape, guard: Guard) -> bool:
+    def make_room(self, queue: Queue, message: Message, *, removal: Sequence[Operation], now: int) -> list[Operation]:
+        """All that belongs to the removal of a message that makes room for another."""
+        return [*removal, *self._traces.operations(queue, [message], way="dropped", now=now)]
+
+    def _drop(
+        self, queue: Queue, messages: Sequence[Message], *, shape: Shape, guard: Guard, way: Way, now: int
+    ) -> bool:
         """Remove messages for good; False when the lane has changed."""
         try:
-            shape.take_out(queue, messages, guard=guard)
+            traces = self._traces.operations(queue, messages, way=way, now=now)
+            shape.take_out(queue, messages, guard=guard, alongside=traces)
         except LaneChanged:
             return False
         self.settled(queue, messages)
@@ -107,9 +116,9 @@ class Departures:
                 deliveries=message.deliveries,
                 published_at=message.published_at,
                 body=message.body,
-                lease=lease,
             )
             operations[index] = self._letters.entry_operations(queue.queue_id, letter, tenant_id=queue.tenant_id)
+            operations[index] += self._traces.operations(queue, [message], way="dead", now=now, lease=lease)
         while True:
             alongside = [operation for several in operations.values() for operation in several]
             try:

@@ -11,14 +11,14 @@ from broker.lanes import ranks
 from broker.lanes.alone import INLINE_MOST as ALONE_INLINE_MOST
 from broker.lanes.counts import Counting
 from broker.lanes.departures import Departures
-from broker.lanes.messages import Draft, Message, draft_lane, expires, shares_lanes, unchanged
+from broker.lanes.duplicates import Duplicates
+from broker.lanes.messages import Draft, draft_lane, expires, shares_lanes, unchanged
 from broker.lanes.room import Room, Victim
 from broker.lanes.shape import AlongsideRefused, KeyTaken, Shape
 from broker.lanes.tickets import Tickets
 from broker.queues.contents import INLINE_MOST, Contents
 from broker.queues.depth import Depth
 from broker.queues.kinds import Published
-from broker.queues.primarykeys import PENDING
 from broker.queues.queue import Queue, limit_of, settings_of
 from broker.queues.receipts import Receipts
 from broker.queues.settings import OneToOneSettings
@@ -45,13 +45,13 @@ class Publishing:
         receipts: Receipts,
         clock: Clock,
     ) -> None:
-        self._state = state
         self._contents = contents
         self._depth = depth
         self._room = room
         self._departures = departures
         self._counting = counting
         self._receipts = receipts
+        self._duplicates = Duplicates(state=state, clock=clock)
         self._clock = clock
 
     def publish(self, queue: Queue, draft: Draft, *, shape: Shape) -> Published:
@@ -108,7 +108,7 @@ class Publishing:
             return before
         limit = limit_of(queue)
         if shares_lanes(queue):
-            stored = self._find(queue, draft, shape=shape)
+            stored = self._duplicates.find(queue, draft, shape=shape)
             if stored is not None:
                 return stored
         if limit is None or tickets.take() or self._reserve(queue, limit):
@@ -116,7 +116,7 @@ class Publishing:
         if self._room.expire_some(queue, shape=shape, now=self._clock()) and self._reserve(queue, limit):
             return self._store(queue, draft, shape=shape, tickets=tickets)
         if not shares_lanes(queue):
-            stored = self._find(queue, draft, shape=shape)
+            stored = self._duplicates.find(queue, draft, shape=shape)
             if stored is not None:
                 return stored
         if settings_of(queue, OneToOneSettings).overflow_policy == "drop_oldest_append":
@@ -147,13 +147,14 @@ class Publishing:
             try:
                 before = shape.store(queue, draft, body=body, now=now)
             except AlongsideRefused as refusal:
+                shape.retract(queue, draft, announced=refusal.announced)
                 raise NotFound("It has been redriven or deleted already.") from refusal
             except KeyTaken as taken:
                 holder, seen = taken.holder, taken.seen
                 if not (seen and holder.expired(expires(queue, now=now)) and not ranks.parse(seen).in_flight(now)):
                     if draft.body is None:
                         self._contents.discard([body])
-                    raise self._duplicate(queue, holder, seen, now=now) from taken
+                    raise self._duplicates.refusal(queue, holder, seen, now=now) from taken
                 self._departures.expire(queue, [holder], shape=shape, guard=unchanged(seen), now=now)
             else:
                 _count(queue, "Published")
@@ -170,17 +171,19 @@ class Publishing:
                 before = shape.store(queue, going, body=body, now=now)
             except AlongsideRefused as refusal:
                 if refusal.index < len(draft.alongside):
+                    shape.retract(queue, draft, announced=refusal.announced)
                     raise NotFound("It has been redriven or deleted already.") from refusal
                 draft = replace(draft, announced=refusal.announced)
             except KeyTaken as taken:
                 self._contents.discard([] if draft.body is not None else [body])
-                raise self._duplicate(queue, taken.holder, taken.seen, now=now) from taken
+                raise self._duplicates.refusal(queue, taken.holder, taken.seen, now=now) from taken
             else:
                 if before is None:
                     self._contents.discard([victim.message.body])
                     _count(queue, "Dropped")
                     _count(queue, "Published")
                 return Published(draft.message_id, "queued", now if before is None else before)
+        shape.retract(queue, draft, announced=draft.announced)
         self._contents.discard([] if draft.body is not None else [body])
         raise QueueFull
 
@@ -192,30 +195,6 @@ class Publishing:
                 key = victim.message.primary
                 if (key is None or key != draft.primary) and (shares_lanes(queue) or victim.message.lane != own):
                     yield victim
-
-    def _find(self, queue: Queue, draft: Draft, *, shape: Shape) -> Published | None:
-        """The message itself, where an earlier attempt has stored it.
-
-        Raises:
-            DuplicateKey: Another message has its primary key.
-        """
-        now = self._clock()
-        found = shape.find(queue, draft, now=now)
-        if found is None:
-            return None
-        holder, seen = found
-        if holder.message_id == draft.message_id:
-            return Published(draft.message_id, "queued", holder.published_at)
-        raise self._duplicate(queue, holder, seen, now=now)
-
-    def _duplicate(self, queue: Queue, holder: Message, seen: str | None, *, now: int) -> DuplicateKey:
-        if seen is None and shares_lanes(queue) and holder.lane.sk != PENDING:
-            row = self._state.get(holder.lane.pk, holder.lane.sk)
-            first = row is not None and row.get("message_id") == holder.message_id
-            status = ranks.parse(str(row["rank"])).status(now) if row is not None and first else "ready"
-        else:
-            status = "pending" if seen is None else ranks.parse(seen).status(now)
-        return DuplicateKey(message_id=holder.message_id, message_status=status)
 
     def _reserve(self, queue: Queue, limit: int, *, amount: int = 1) -> int:
         return self._depth.reserve(

@@ -61,20 +61,23 @@ class Room:
         """
         lanes = self._lanes(queue, low=None, most=_LOOK) | self._lanes(queue, low=ranks.since(now), most=_LOOK)
         idle = sorted((one for one in lanes if not one.rank.in_flight(now)), key=_age)
-        yield from self._heads(queue, idle, shape=shape)
+        yield from self._heads(queue, idle, shape=shape, now=now)
         # Those are all in flight, or were taken by others: look at more.
         rest = sorted(self._lanes(queue, low=None, most=_LOOK_MOST) - lanes, key=_age)
-        yield from self._heads(queue, [one for one in rest if not one.rank.in_flight(now)][:_LOOK], shape=shape)
+        yield from self._heads(
+            queue, [one for one in rest if not one.rank.in_flight(now)][:_LOOK], shape=shape, now=now
+        )
         if isinstance(shape, Shared):
             busy = sorted((one for one in {*lanes, *rest} if one.rank.in_flight(now)), key=_age)
             yield from self._behind(queue, busy[:_LOOK], shape=shape)
 
-    def _heads(self, queue: Queue, candidates: list[Candidate], *, shape: Shape) -> Iterator[Victim]:
+    def _heads(self, queue: Queue, candidates: list[Candidate], *, shape: Shape, now: int) -> Iterator[Victim]:
         for candidate in candidates:
             front = shape.front(queue, candidate, most=1)
             if front:
                 message = replace(front[0], pending=self._pending(candidate.lane) if isinstance(shape, Shared) else 1)
-                yield Victim(message, shape.removal(queue, message, guard=unchanged(candidate.seen)))
+                removal = shape.removal(queue, message, guard=unchanged(candidate.seen))
+                yield Victim(message, self._departures.make_room(queue, message, removal=removal, now=now))
 
     def _behind(self, queue: Queue, candidates: list[Candidate], *, shape: Shared) -> Iterator[Victim]:
         waiting = []

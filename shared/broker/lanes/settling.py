@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
-from broker import keys, metrics
+from broker import metrics
 from broker.errors import AutoAckQueue, BrokerError, LeaseExpired, LeaseLost, NotFound, Throttled, Unavailable
 from broker.ids import Clock
 from broker.lanes import ranks
@@ -12,7 +12,7 @@ from broker.lanes.departures import Departures
 from broker.lanes.leases import Lease, Leases
 from broker.lanes.messages import held
 from broker.lanes.shape import LaneChanged, Shape
-from broker.queues.deadletters import DeadLetters
+from broker.lanes.traces import Traces
 from broker.queues.models import (
     ExtendRequest,
     NackRequest,
@@ -23,12 +23,10 @@ from broker.queues.models import (
 )
 from broker.queues.queue import Queue, settings_of
 from broker.queues.settings import OneToOneSettings
-from edge import ConditionFailed, EdgeUnavailable, Operation, Row, StateTable
+from edge import ConditionFailed, EdgeUnavailable, Row, StateTable
 from edge.threads import side_by_side
 
 Action: TypeAlias = Literal["ack", "nack", "set aside", "extend"]
-TRACE_SECONDS = 2 * 86_400
-"""How long it is remembered which of several deliveries settled a message."""
 
 
 class Settling:
@@ -38,13 +36,13 @@ class Settling:
         self,
         *,
         state: StateTable,
-        letters: DeadLetters,
+        traces: Traces,
         departures: Departures,
         leases: Leases,
         clock: Clock,
     ) -> None:
         self._state = state
-        self._letters = letters
+        self._traces = traces
         self._departures = departures
         self._leases = leases
         self._clock = clock
@@ -60,9 +58,8 @@ class Settling:
         lease = self._leases.open(queue, message_id, lease_id)
         now = self._clock()
         try:
-            shape.take_out(
-                queue, [lease.message], guard=held(lease.lease, now=now), alongside=self._trace(queue, lease, now=now)
-            )
+            traces = self._traces.operations(queue, [lease.message], way="acked", now=now, lease=lease.lease)
+            shape.take_out(queue, [lease.message], guard=held(lease.lease, now=now), alongside=traces)
         except LaneChanged as changed:
             self._judge(queue, lease, "ack", changed.old, now=now)
             return
@@ -166,42 +163,29 @@ class Settling:
         message = lease.message
         if row is None or row.get("message_id") != message.message_id:
             self._judge_gone(queue, lease, action)
+        elif row.get("settled") == lease.lease:
+            if action != "nack":
+                raise LeaseLost
         elif row.get("lease") == lease.lease:
-            if int(str(row["until"])) <= now:
-                raise LeaseExpired
+            raise LeaseExpired if int(str(row["until"])) <= now else LeaseLost
+        elif "lease" in row or row.get("deliveries") != message.deliveries:
             raise LeaseLost
-        elif row.get("deliveries") != message.deliveries:
-            raise LeaseLost
-        elif row.get("settled") != lease.lease:
+        else:
             raise LeaseExpired
-        elif action != "nack":
-            raise LeaseLost
 
     def _judge_gone(self, queue: Queue, lease: Lease, action: Action) -> None:
-        """The message has left the lane: by this lease, or otherwise.
-
-        A dead letter tells who gave it up. An ack of a second or later delivery leaves a trace; so where there is
-        none, the first delivery was the only one, and settled it.
-        """
-        message = lease.message
-        letter = self._letters.trace(queue.queue_id, message.message_id)
-        if letter is not None:
-            by, deliveries = letter
-            if by == lease.lease and action == "set aside":
-                return
-            raise LeaseExpired if not by and deliveries == message.deliveries else LeaseLost
-        if action != "ack":
+        """The message has left the lane: by this lease, or otherwise; see `traces`."""
+        trace = self._traces.find(queue, lease.message)
+        if trace is None:
+            if action != "ack" or lease.message.deliveries > 1:
+                raise LeaseLost
+        elif trace.lease == lease.lease:
+            if action != {"acked": "ack", "dead": "set aside"}.get(trace.way):
+                raise LeaseLost
+        elif trace.lease or trace.way == "purged" or trace.deliveries != lease.message.deliveries:
             raise LeaseLost
-        trace = self._state.get(keys.settled(queue.queue_id, message_id=message.message_id), keys.SETTLED)
-        if lease.lease != trace["lease"] if trace is not None else message.deliveries > 1:
-            raise LeaseLost
-
-    def _trace(self, queue: Queue, lease: Lease, *, now: int) -> list[Operation]:
-        if lease.message.deliveries < 2:
-            return []
-        pk = keys.settled(queue.queue_id, message_id=lease.message.message_id)
-        row: Row = {"pk": pk, "sk": keys.SETTLED, "lease": lease.lease, "ttl": now // 1000 + TRACE_SECONDS}
-        return [self._state.put_operation(row)]
+        else:
+            raise LeaseExpired
 
     def _count(self, queue: Queue, name: str) -> None:
         metrics.count(name, kind=queue.type, tenant_id=queue.tenant_id, queue_id=queue.queue_id)

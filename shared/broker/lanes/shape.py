@@ -84,6 +84,9 @@ class Shape(Protocol):
             AlongsideRefused: One of `draft.alongside` was refused.
         """
 
+    def retract(self, queue: Queue, draft: Draft, *, announced: int | None) -> None:
+        """Give up on a message that `store` has numbered and not stored."""
+
     def take(self, queue: Queue, candidate: Candidate, *, lease: str, now: int, until: int) -> Attempt:
         """Lease the next message of a lane, on the condition that the lane is as it was seen."""
 

@@ -11,11 +11,11 @@ from dataclasses import replace
 from broker import keys
 from broker.ids import Clock
 from broker.lanes import ranks
+from broker.lanes.announcing import Announcing
 from broker.lanes.messages import Candidate, Draft, Guard, Lane, Message, draft_lane, expires, lane_of, unchanged
 from broker.lanes.removals import Removals
 from broker.lanes.shape import AlongsideRefused, Attempt, KeyTaken, LaneChanged
 from broker.queues.contents import stored_body
-from broker.queues.depth import LONGEST_CALL_SECONDS
 from broker.queues.primarykeys import PENDING, Holder, PrimaryKeys, holder_of
 from broker.queues.queue import Queue, settings_of
 from broker.queues.receipts import Receipts, stored_before
@@ -32,11 +32,13 @@ from edge import (
     Value,
 )
 
-_PAUSE = 1000
-
 
 class Shared:
-    """Implements `broker.lanes.shape.Shape`."""
+    """Implements `broker.lanes.shape.Shape`.
+
+    Attributes:
+        announcing: The numbers of the lanes.
+    """
 
     def __init__(
         self, *, state: StateTable, edges: EdgeTable, primary_keys: PrimaryKeys, receipts: Receipts, clock: Clock
@@ -45,29 +47,35 @@ class Shared:
         self._edges = edges
         self._keys = primary_keys
         self._receipts = receipts
+        self.announcing = Announcing(state=state)
         self._removals = Removals(state=state, edges=edges, primary_keys=primary_keys, clock=clock)
 
     def find(self, queue: Queue, draft: Draft, *, now: int) -> tuple[Message, str | None] | None:
         """See `Shape`."""
         digest = draft.primary
-        holder = None if digest is None else self._keys.find(queue.queue_id, digest, cutoff=expires(queue, now=now))
+        holder = None if digest is None else self._keys.find(queue.queue_id, digest, cutoff=None)
         if holder is None or (holder.place == PENDING and holder.message_id == draft.message_id):
             return None
-        return _held_by(queue, draft, holder), None
+        message, cutoff = _held_by(queue, draft, holder), expires(queue, now=now)
+        return None if message.expired(cutoff) and not self._in_flight(message, now=now) else (message, None)
+
+    def _in_flight(self, message: Message, *, now: int) -> bool:
+        """Whether a message past its age is leased: until that ends it is not absent."""
+        row = self._state.get(message.lane.pk, message.lane.sk)
+        if row is None or row.get("message_id") != message.message_id:
+            return False
+        return ranks.parse(str(row["rank"])).in_flight(now)
 
     def store(self, queue: Queue, draft: Draft, *, body: dict[str, Value], now: int) -> int | None:
         """See `Shape`."""
         lane, digest = draft_lane(queue, draft), draft.primary
-        n = draft.announced or self._announce(lane, draft.message_id, now=now)
+        n = draft.announced or self.announcing.announce(lane, draft.message_id, now=now)
         attributes: dict[str, Value] = {"published_at": now, **body}
         if digest is not None:
             attributes["key"] = digest
         edge = Edge(keys.lane_source(queue.queue_id, lane=lane.sk), n, draft.message_id, attributes)
         receipt = self._receipts.operations(queue.queue_id, draft.message_id, repeat=draft.repeat, at=now)
         operations = [*draft.alongside, *receipt, self._edges.insert_operation(edge)]
-        if digest is None and len(operations) == 1:
-            self._edges.insert(edge, once=True)
-            return None
         if digest is not None:
             holder = Holder(draft.message_id, now, lane.sk)
             operations.append(
@@ -80,26 +88,45 @@ class Shared:
                 )
             )
         try:
-            self._state.transact(operations)
+            if len(operations) == 1:
+                self._edges.insert(edge, once=True)
+            else:
+                self._state.transact(operations)
+        except EdgeUnavailable as error:
+            if not error.maybe_done:
+                self.announcing.retract(lane)
+            raise
         except TransactionRefused as refusal:
             before = stored_before(refusal, index=len(draft.alongside), repeat=draft.repeat)
-            if before is not None:
-                return before
-            failure = refusal.failures[refusal.first] or ConditionFailed()
-            if refusal.first < len(draft.alongside):
+            if before is None and refusal.first < len(draft.alongside):
                 raise AlongsideRefused(refusal.first, announced=n) from refusal
-            found = holder_of(dict(failure.old), cutoff=None) if failure.old else Holder("", 0, lane.sk)
-            if found is not None and found.message_id == draft.message_id and found.place != PENDING:
-                return found.published_at
-            raise KeyTaken(_held_by(queue, draft, found or Holder("", 0)), seen=None) from refusal
+            self.announcing.retract(lane)
+            return before or self._taken(queue, draft, refusal)
         return None
+
+    def retract(self, queue: Queue, draft: Draft, *, announced: int | None) -> None:
+        """See `Shape`."""
+        if announced is not None:
+            self.announcing.retract(draft_lane(queue, draft))
+
+    def _taken(self, queue: Queue, draft: Draft, refusal: TransactionRefused) -> int:
+        """When an earlier attempt stored the message that now was refused its key.
+
+        Raises:
+            KeyTaken: It is another one.
+        """
+        failure = refusal.failures[refusal.first] or ConditionFailed()
+        holder = holder_of(dict(failure.old), cutoff=None) if failure.old else None
+        if holder is not None and holder.message_id == draft.message_id and holder.place != PENDING:
+            return holder.published_at
+        raise KeyTaken(_held_by(queue, draft, holder or Holder("", 0)), seen=None) from refusal
 
     def take(self, queue: Queue, candidate: Candidate, *, lease: str, now: int, until: int) -> Attempt:
         """See `Shape`."""
         settings, lane = settings_of(queue, OneToOneSettings), candidate.lane
         waiting = self._waiting(queue, candidate, most=2)
         if not waiting:
-            self.wait_for_the_append(candidate, now=now)
+            self.announcing.wait(candidate, now=now)
             return Attempt("empty")
         message = waiting[0]
         cutoff = expires(queue, now=now)
@@ -128,9 +155,9 @@ class Shared:
             "seen": candidate.seen,
         }
         if message.following is None:
-            expression += " REMOVE #settled, #next_rank"
+            expression += " REMOVE #next_rank"
         else:
-            expression += ", #next_rank = :next REMOVE #settled"
+            expression += ", #next_rank = :next"
             values["next"] = message.following
         try:
             row = self._state.update(
@@ -184,46 +211,6 @@ class Shared:
     def removal_behind(self, queue: Queue, message: Message, *, seen: str) -> list[Operation]:
         """What removes a message that waits behind one in flight; refused first when the lane has changed."""
         return self._removals.removal_behind(queue, message, seen=seen)
-
-    def _announce(self, lane: Lane, message_id: str, *, now: int, attempts: int = 3) -> int:
-        """Number a message and make its lane due; again, under other ranks, when the answer is lost."""
-        first, second = (ranks.following(now, message_id=message_id).text() for _ in range(2))
-        try:
-            row = self._state.update(
-                lane.pk,
-                lane.sk,
-                "SET #rank = if_not_exists(#rank, :rank), #next_rank = if_not_exists(#next_rank, :next), "
-                "#announced_at = :now ADD #tail :one, #pending :one",
-                values={"rank": first, "next": second, "now": now, "one": 1},
-                once=True,
-            )
-        except EdgeUnavailable as error:
-            if error.maybe_done and attempts > 1:
-                return self._announce(lane, message_id, now=now, attempts=attempts - 1)
-            raise
-        return int(str(row["tail"]))
-
-    def wait_for_the_append(self, candidate: Candidate, *, now: int) -> None:
-        """Look at an announced but empty lane again in a second; forget it when no publisher can be alive."""
-        lane, rank = candidate.lane, candidate.rank
-        later = ranks.Rank(now + _PAUSE, rank.n, rank.message_id, rank.deliveries, "W").text()
-        try:
-            row = self._state.update(
-                lane.pk,
-                lane.sk,
-                "SET #rank = :rank",
-                values={"rank": later, "seen": candidate.seen},
-                condition="#rank = :seen",
-            )
-            if (announced_at := int(str(row.get("announced_at", 0)))) < now - 2 * LONGEST_CALL_SECONDS * 1000:
-                self._state.delete(
-                    lane.pk,
-                    lane.sk,
-                    condition="#rank = :rank AND #announced_at = :announced_at",
-                    values={"rank": later, "announced_at": announced_at},
-                )
-        except ConditionFailed:
-            return
 
 
 def _message(lane: Lane, edge: Edge, deliveries: int, following: str | None) -> Message:

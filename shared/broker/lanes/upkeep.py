@@ -9,6 +9,7 @@ from contextlib import suppress
 from broker import keys, metrics
 from broker.ids import Clock
 from broker.lanes import ranks
+from broker.lanes.announcing import DEAD_AFTER
 from broker.lanes.counts import Counting
 from broker.lanes.departures import Departures
 from broker.lanes.messages import Candidate, expires, partitions_of, unchanged
@@ -24,6 +25,7 @@ from edge.threads import side_by_side
 _OVERLAP = 10_000
 _STOP_SECONDS = 5.0
 _PAGE = 500
+_DEAD_MOST = 3
 
 
 class Upkeep:
@@ -61,6 +63,8 @@ class Upkeep:
                 if remaining_seconds() < _STOP_SECONDS:
                     return done
                 start = page.next
+            if isinstance(shape, Shared):
+                self._forget_the_dead(queue, pk, shape=shape, now=now)
         self._state.put({"pk": keys.queue(queue.queue_id), "sk": keys.REAPED, "at": now})
         return done
 
@@ -105,11 +109,18 @@ class Upkeep:
         if limit_of(queue) is not None:
             self._count(queue, "Depth", self._depth.read(queue.queue_id) or 0)
 
+    def _forget_the_dead(self, queue: Queue, pk: str, *, shape: Shared, now: int) -> None:
+        """See to the oldest lanes if they are empty, their publishers dead: perhaps nobody will ever consume."""
+        for row in self._state.query(pk, index="by_rank", high=ranks.up_to(now - DEAD_AFTER), limit=_DEAD_MOST).rows:
+            candidate = read_candidate(row)
+            if not shape.front(queue, candidate, most=1):
+                shape.announcing.wait(candidate, now=now)
+
     def _ended(self, queue: Queue, candidate: Candidate, *, shape: Shape, now: int) -> int:
         front = shape.front(queue, candidate, most=1)
         if not front:
             if isinstance(shape, Shared):
-                shape.wait_for_the_append(candidate, now=now)
+                shape.announcing.wait(candidate, now=now)
             return 0
         message, rank, guard = front[0], candidate.rank, unchanged(candidate.seen)
         if rank.state == "L":

@@ -45,7 +45,6 @@ class DeadLetters:
         """
         edge = letter_edge(letter, tenant_id=tenant_id, queue_id=queue_id, vault=self._vault)
         row: Row = {"pk": keys.dead(queue_id), "sk": letter.entry_id, "failed_at": letter.failed_at}
-        row |= {"lease": letter.lease, "deliveries": letter.deliveries}
         return [
             self._state.put_operation(row, condition="attribute_not_exists(#pk)"),
             self._edges.insert_operation(edge),
@@ -75,11 +74,6 @@ class DeadLetters:
         if page.has_next and page.resume is not None:
             token = self._tokens.seal(page.resume.text().encode(), scope=scope)
         return Listing([letter_answer(*pair) for pair in zip(letters, contents, strict=True)], token)
-
-    def trace(self, queue_id: str, entry_id: str) -> tuple[str, int] | None:
-        """Which lease gave a message up, and at which delivery; None when it is no dead letter."""
-        row = self._state.get(keys.dead(queue_id), entry_id)
-        return None if row is None else (str(row["lease"]), int(str(row["deliveries"])))
 
     def count(self, queue_id: str) -> int:
         """How many there are, counted up to 10,001."""

@@ -37,7 +37,6 @@ class DeadLetter:
         body: `body`, or `blob` and `size`, as `Contents.seal` made them (`contents.stored_body`). The letter owns its
             object: a type whose message goes on living elsewhere stores a copy of it first, under the entry's id.
         client_id: The consumer it failed at, for the to-many types.
-        lease: The lease that gave it up, empty when none did; kept beside the entry id, see `DeadLetters.trace`.
         extra: What the type itself wants to remember, for the redrive.
     """
 
@@ -50,7 +49,6 @@ class DeadLetter:
     published_at: int
     body: dict[str, Value]
     client_id: str | None = None
-    lease: str = ""
     extra: dict[str, Value] = field(default_factory=dict)
 
 

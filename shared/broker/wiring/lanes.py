@@ -15,6 +15,7 @@ from broker.lanes.service import Lanes
 from broker.lanes.settling import Settling
 from broker.lanes.shape import Shape
 from broker.lanes.shared import Shared
+from broker.lanes.traces import Traces
 from broker.lanes.upkeep import Upkeep
 from broker.queues.queue import Queue
 from broker.queues.rounds import Rounds
@@ -27,7 +28,13 @@ _RELIEVED_MOST = 10
 @functools.cache
 def departures() -> Departures:
     """How messages leave without an ack."""
-    return Departures(letters=queues.dead_letters(), contents=queues.contents(), depth=queues.depth())
+    return Departures(letters=queues.dead_letters(), traces=traces(), contents=queues.contents(), depth=queues.depth())
+
+
+@functools.cache
+def traces() -> Traces:
+    """What became of messages."""
+    return Traces(state=wiring.state())
 
 
 @functools.cache
@@ -68,9 +75,7 @@ def lanes() -> Lanes:
         consuming=Consuming(
             state=state, contents=queues.contents(), departures=departures(), leases=leases(), clock=clock
         ),
-        settling=Settling(
-            state=state, letters=queues.dead_letters(), departures=departures(), leases=leases(), clock=clock
-        ),
+        settling=Settling(state=state, traces=traces(), departures=departures(), leases=leases(), clock=clock),
         keeping=Keeping(
             state=state,
             edges=edges,
