@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from broker import jsontext
-from broker.errors import ForeignKeyMissing, KeyFieldInvalid, PayloadTooLarge
+from broker.errors import BrokerError, ForeignKeyMissing, KeyFieldInvalid, PayloadTooLarge
 from broker.identity import digest, key_values
 from broker.ids import Repeat
 from broker.jsontext import Raw
@@ -77,7 +77,7 @@ class Target(Protocol):
             DuplicateKey, QueueFull: The queue refuses it.
         """
 
-    def store_many(self, queue: Queue, messages: Sequence[Message]) -> list[Published | Exception]:
+    def store_many(self, queue: Queue, messages: Sequence[Message]) -> list[Published | BrokerError]:
         """Store joined messages, one outcome each, in order."""
 
     def admit(self, queue: Queue, message: Message) -> None:

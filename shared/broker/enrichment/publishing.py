@@ -12,10 +12,10 @@ from broker.errors import (
     KeyFieldInvalid,
     KeyNotFound,
     NotFound,
-    Throttled,
     Unavailable,
     ValidationFailed,
 )
+from broker.failures import FAILURES, told
 from broker.ids import Ids, moment, repeat_of
 from broker.jsontext import loads
 from broker.queues.contents import Content
@@ -118,7 +118,7 @@ class Enrichment:
             except BrokerError as error:
                 outcomes[index] = error
         stored = target.store_many(queue, list(joined.values()))
-        outcomes |= {index: _told(outcome) for index, outcome in zip(joined, stored, strict=True)}
+        outcomes |= dict(zip(joined, stored, strict=True))
 
         def of_one_item(indexes: list[int]) -> list[tuple[int, Published | BrokerError]]:
             return [(index, self._outcome(queue, *wanted[index], lookup=lookup)) for index in indexes]
@@ -218,8 +218,8 @@ class Enrichment:
     def _outcome(self, queue: Queue, message: Message, digest: str, *, lookup: Queue) -> Published | BrokerError:
         try:
             return self._without(queue, message, lookup=lookup, digest=digest)
-        except (BrokerError, EdgeUnavailable) as error:
-            return _told(error)
+        except FAILURES as error:
+            return told(error)
 
     def _digest(self, queue: Queue, message: Message) -> str:
         try:
@@ -242,11 +242,3 @@ def _settings(queue: Queue) -> Enriched:
     if settings is None:
         raise TypeError(f"{queue.type} looks nothing up")
     return settings
-
-
-def _told(outcome: Published | Exception) -> Published | BrokerError:
-    if isinstance(outcome, (Published, BrokerError)):
-        return outcome
-    if isinstance(outcome, EdgeUnavailable):
-        return Throttled() if outcome.throttled and not outcome.maybe_done else Unavailable()
-    raise outcome

@@ -4,6 +4,7 @@ from http import HTTPStatus
 
 from broker import errors
 from broker.errors import BrokerError
+from broker.failures import told
 from broker.http.answer import Answer, json_answer
 from edge import ConditionFailed, EdgeUnavailable, TransactionRefused
 from edge import PartitionFull as EdgePartitionFull
@@ -80,10 +81,8 @@ def translate(error: Exception) -> BrokerError:
     """What an exception that reached the entry point means to the caller."""
     if isinstance(error, BrokerError) and type(error) in STATUS:
         return error
-    if isinstance(error, EdgeUnavailable):
-        return errors.Throttled() if error.throttled else errors.Unavailable()
-    if isinstance(error, EdgePartitionFull):
-        return errors.PartitionFull()
+    if isinstance(error, (EdgeUnavailable, EdgePartitionFull)):
+        return told(error)
     if isinstance(error, (ConditionFailed, TransactionRefused)):
         return errors.Conflict("Another request changed this at the same moment; look again, then repeat.")
     return errors.InternalError()

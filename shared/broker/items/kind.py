@@ -4,8 +4,8 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from broker.errors import BrokerError, Throttled, Unavailable
-from broker.errors import PartitionFull as BrokerPartitionFull
+from broker.errors import BrokerError
+from broker.failures import FAILURES, told
 from broker.ids import Clock, Ids, repeat_of
 from broker.items.fresh import Fresh, Written
 from broker.items.repeats import REPLACED
@@ -17,7 +17,7 @@ from broker.queues.depth import Depth
 from broker.queues.kinds import Payload, Published
 from broker.queues.queue import Queue, cutoff_of, limit_of
 from broker.queues.receipts import Receipts
-from edge import EdgeUnavailable, PartitionFull, remaining_seconds
+from edge import remaining_seconds
 from edge.threads import side_by_side
 
 _STOP_SECONDS = 5.0
@@ -130,12 +130,8 @@ class KeyValue:
     def _outcome(self, queue: Queue, fresh: Fresh) -> Published | BrokerError:
         try:
             return self._publish(queue, fresh, if_match=None)
-        except BrokerError as error:
-            return error
-        except EdgeUnavailable as error:
-            return Throttled() if error.throttled else Unavailable()
-        except PartitionFull:
-            return BrokerPartitionFull()
+        except FAILURES as error:
+            return told(error)
 
     def _oldest_at(self, place: Place, *, cutoff: int | None) -> int | None:
         through = rank_text(self._clock() * 2)

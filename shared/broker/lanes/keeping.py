@@ -49,6 +49,8 @@ class Keeping:
         depth, in_flight, delayed, oldest = 0, 0, 0, now
         for pk in partitions_of(queue):
             pages = self._pages(pk, index=None if shares_lanes(queue) else "by_rank")
+            if cutoff is not None and not shares_lanes(queue):
+                pages = map(self._with_ages, pages)
             for row in (row for rows in pages for row in rows if "rank" in row):
                 candidate = read_candidate(row)
                 rank = candidate.rank
@@ -124,13 +126,21 @@ class Keeping:
     def _held(self, queue: Queue, candidate: Candidate, row: Row, *, cutoff: int | None, now: int) -> int:
         """How many messages a lane holds that have not expired."""
         rank = candidate.rank
-        gone = cutoff is not None and rank.due <= cutoff and not rank.in_flight(now)
+        published_at = int(str(row.get("published_at", rank.due))) if rank.deliveries else rank.due
+        gone = cutoff is not None and published_at <= cutoff and not rank.in_flight(now)
         if not shares_lanes(queue):
             return 0 if gone else 1
         if not gone and rank.state != "W":
             return max(1, int(str(row["pending"])))
         positions = self._edges.positions(keys.lane_source(queue.queue_id, lane=candidate.lane.sk))
         return sum(cutoff is None or moment(position.id) > cutoff for position in positions)
+
+    def _with_ages(self, rows: tuple[Row, ...]) -> tuple[Row, ...]:
+        """Rows of the index with the whole of those that were delivered before, whose rank does not tell their age."""
+        known = {str(row["sk"]) for row in rows if not read_candidate(row).rank.deliveries}
+        wanted = [(str(row["pk"]), str(row["sk"])) for row in rows if str(row["sk"]) not in known]
+        whole = self._state.get_many(wanted) if wanted else []
+        return (*(row for row in rows if str(row["sk"]) in known), *(row for row in whole if row is not None))
 
     def _pages(self, pk: str, *, index: str | None) -> Iterator[tuple[Row, ...]]:
         start: Mapping[str, Value] | None = None

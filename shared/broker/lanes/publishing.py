@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from broker import metrics
-from broker.errors import BrokerError, DuplicateKey, NotFound, PartitionFull, QueueFull, Throttled, Unavailable
+from broker.errors import BrokerError, DuplicateKey, NotFound, QueueFull
+from broker.failures import FAILURES, told
 from broker.ids import Clock
 from broker.lanes import ranks
 from broker.lanes.alone import INLINE_MOST as ALONE_INLINE_MOST
@@ -23,7 +24,6 @@ from broker.queues.queue import Queue, limit_of, settings_of
 from broker.queues.receipts import Receipts
 from broker.queues.settings import OneToOneSettings
 from edge import EdgeUnavailable, StateTable, Value
-from edge import PartitionFull as EdgePartitionFull
 from edge.threads import side_by_side
 
 _VICTIMS_MOST = 30
@@ -85,12 +85,8 @@ class Publishing:
             for number in numbers:
                 try:
                     outcomes[number] = self._publish(queue, drafts[number], shape=shape, tickets=tickets)
-                except BrokerError as error:
-                    outcomes[number] = error
-                except EdgeUnavailable as error:
-                    outcomes[number] = Throttled() if error.throttled else Unavailable()
-                except EdgePartitionFull:
-                    outcomes[number] = PartitionFull()
+                except FAILURES as error:
+                    outcomes[number] = told(error)
 
         try:
             if limit is not None and granted < len(drafts):

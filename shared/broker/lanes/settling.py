@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 
 from broker import metrics
 from broker.errors import AutoAckQueue, BrokerError, LeaseExpired, LeaseLost, NotFound, Throttled, Unavailable
+from broker.failures import FAILURES, told
 from broker.ids import Clock
 from broker.lanes import ranks
 from broker.lanes.departures import Departures
@@ -23,7 +24,7 @@ from broker.queues.models import (
 )
 from broker.queues.queue import Queue, settings_of
 from broker.queues.settings import OneToOneSettings
-from edge import ConditionFailed, EdgeUnavailable, Row, StateTable
+from edge import ConditionFailed, Row, StateTable
 from edge.threads import side_by_side
 
 Action: TypeAlias = Literal["ack", "nack", "set aside", "extend"]
@@ -192,13 +193,10 @@ class Settling:
 
 
 def _result(message_id: str, work: Callable[[], None]) -> SettleResult:
-    error: BrokerError
     try:
         work()
-    except BrokerError as refused:
-        error = refused
-    except EdgeUnavailable as away:
-        error = Throttled() if away.throttled else Unavailable()
+    except FAILURES as failure:
+        error = told(failure)
     else:
         return {"message_id": message_id, "status": 200}
     return {"message_id": message_id, "status": STATUS[type(error)], "code": error.code}

@@ -6,7 +6,8 @@ from typing import Any
 
 from broker import ids as id_makers
 from broker import metrics
-from broker.errors import BrokerError, PartitionFull, Throttled, Unavailable
+from broker.errors import BrokerError
+from broker.failures import FAILURES, told
 from broker.ids import Clock, Ids, SeededIds
 from broker.queues.kinds import Payload, Published
 from broker.queues.queue import Queue, settings_of
@@ -18,8 +19,7 @@ from broker.series.points import Point, by_bucket, fold, read_point
 from broker.series.ranges import Ranges
 from broker.series.register import Register, place
 from broker.series.retention import Retention
-from edge import EdgeUnavailable, Row, StateTable, remaining_seconds
-from edge import PartitionFull as EdgePartitionFull
+from edge import Row, StateTable, remaining_seconds
 from edge.threads import side_by_side
 
 COUNTED_MOST = 10_000
@@ -90,9 +90,9 @@ class TimeSeries:
             once = message_ids[positions[0]] if repeatable else None
             try:
                 self._buckets.take(queue, chosen[0].series, start=chosen[0].start, folded=folded, once=once)
-            except (BrokerError, EdgeUnavailable, EdgePartitionFull) as error:
+            except FAILURES as error:
                 for position in positions:
-                    outcomes[position] = _told(error)
+                    outcomes[position] = told(error)
 
         def take_all(groups: list[list[int]]) -> None:
             for positions in groups:
@@ -186,9 +186,3 @@ def _sequences(queue: Queue, points: Sequence[Point | None]) -> list[list[list[i
 
 def _parts(folded: Mapping[int, Candle]) -> int:
     return sum(len(decimals.limbs(candle.total)) for candle in folded.values())
-
-
-def _told(error: Exception) -> BrokerError:
-    if isinstance(error, EdgeUnavailable):
-        return Throttled() if error.throttled else Unavailable()
-    return error if isinstance(error, BrokerError) else PartitionFull()

@@ -9,7 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from broker import keys
-from broker.errors import BrokerError, DuplicateKey, Throttled, Unavailable
+from broker.errors import BrokerError, DuplicateKey, Unavailable
+from broker.failures import FAILURES, told
 from broker.ids import Ids
 from broker.queues.contents import Contents, SealedContent
 from broker.queues.kinds import Payload, Published
@@ -22,7 +23,7 @@ from broker.streams.holders import Claim, Holders, place
 from broker.streams.room import Reserved, Room
 from broker.streams.stored import stored_edge
 from broker.streams.tail import Tails
-from edge import ConditionFailed, EdgeTable, EdgeUnavailable, Operation, StateTable, TransactionRefused
+from edge import ConditionFailed, EdgeTable, Operation, StateTable, TransactionRefused
 from edge.threads import side_by_side
 
 _ATTEMPTS = 12
@@ -129,8 +130,8 @@ class Publishing:
         while waiting:
             try:
                 reserved = self._room.reserve(queue, amount=len(waiting), choice=drafts[waiting[0][0]].choice)
-            except (BrokerError, EdgeUnavailable) as error:
-                outcomes |= dict.fromkeys((index for index, _ in waiting), _told(error))
+            except FAILURES as error:
+                outcomes |= dict.fromkeys((index for index, _ in waiting), told(error))
                 break
             batch, waiting = waiting[: reserved.amount], waiting[reserved.amount :]
             tasks = [(drafts[index], claims, offset) for offset, (index, claims) in enumerate(batch)]
@@ -150,14 +151,14 @@ class Publishing:
             return self._write(queue, self._seal(queue, draft), reserved, reserved.first + offset, claims, ())
         except _TakenError:
             return self._one_outcome(queue, draft)
-        except (BrokerError, EdgeUnavailable) as error:
-            return _told(error)
+        except FAILURES as error:
+            return told(error)
 
     def _one_outcome(self, queue: Queue, draft: Draft) -> Published | BrokerError:
         try:
             return self.append(queue, draft)
-        except (BrokerError, EdgeUnavailable) as error:
-            return _told(error)
+        except FAILURES as error:
+            return told(error)
 
     def _seal(self, queue: Queue, draft: Draft) -> _Ready:
         sealed = self._contents.seal(
@@ -243,9 +244,3 @@ def _first_of_each_key(drafts: Sequence[Draft]) -> tuple[list[int], list[int]]:
         (again if draft.key in seen else first).append(index)
         seen |= {draft.key} if draft.key else set()
     return first, again
-
-
-def _told(error: BrokerError | EdgeUnavailable) -> BrokerError:
-    if isinstance(error, BrokerError):
-        return error
-    return Throttled() if error.throttled and not error.maybe_done else Unavailable()

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from broker import keys
-from broker.errors import BrokerError, Conflict, NotFound, Throttled, Unavailable
+from broker.errors import BrokerError, Conflict, NotFound
+from broker.failures import FAILURES, told
 from broker.ids import Clock
 from broker.queues.models import NackRequest, SettledAck, SettledNack, SettleRequest
 from broker.queues.queue import Queue, settings_of
@@ -15,7 +16,7 @@ from broker.streams.leases import Lease, Leases, Wish, judge
 from broker.streams.letters import Letters
 from broker.streams.redriven import Redriven
 from broker.streams.stored import Stored, read_stored
-from edge import ConditionFailed, EdgeTable, EdgeUnavailable, Operation, Row, StateTable, TransactionRefused, Value
+from edge import ConditionFailed, EdgeTable, Operation, Row, StateTable, TransactionRefused, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +88,8 @@ class Settling:
                         self.ack(queue, entry.message_id, entry.lease_id, client_id=client_id)
                     else:
                         self.nack(queue, entry.message_id, entry, entry.lease_id, client_id=client_id)
-                except BrokerError as error:
-                    outcome = error
-                except EdgeUnavailable as error:
-                    outcome = Throttled() if error.throttled else Unavailable()
+                except FAILURES as error:
+                    outcome = told(error)
             outcomes.append(outcome)
         return outcomes
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from broker.enrichment.message import Message
-from broker.errors import DuplicateKey, NotFound, QueueFull
+from broker.errors import BrokerError, DuplicateKey, NotFound, QueueFull
 from broker.queues.depth import Depth
 from broker.queues.kinds import Published
 from broker.queues.primarykeys import PENDING, Holder, PrimaryKeys
@@ -51,7 +51,7 @@ class ToMany:
         except TransactionRefused as refusal:
             raise NotFound("It has been redriven or deleted already.") from refusal
 
-    def store_many(self, queue: Queue, messages: Sequence[Message]) -> list[Published | Exception]:
+    def store_many(self, queue: Queue, messages: Sequence[Message]) -> list[Published | BrokerError]:
         """See `Target`."""
         if not messages:
             return []

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from broker.enrichment.message import Message
-from broker.errors import DuplicateKey, QueueFull
+from broker.errors import BrokerError, DuplicateKey, QueueFull
 from broker.ids import Clock
 from broker.lanes.counts import Counting
 from broker.lanes.messages import Draft, draft_lane, payload_draft, shares_lanes
@@ -52,7 +52,7 @@ class ToOne:
                 raise
             return self._lanes.store(queue, draft)
 
-    def store_many(self, queue: Queue, messages: Sequence[Message]) -> list[Published | Exception]:
+    def store_many(self, queue: Queue, messages: Sequence[Message]) -> list[Published | BrokerError]:
         """See `Target`."""
         return list(self._lanes.store_many(queue, [self._draft(queue, message) for message in messages]))
 
