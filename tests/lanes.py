@@ -108,7 +108,12 @@ class Node:
                 clock=self.clock,
             ),
             upkeep=Upkeep(
-                state=state, departures=departures, depth=self.depth, counting=self.counting, clock=self.clock
+                state=state,
+                departures=departures,
+                depth=self.depth,
+                counting=self.counting,
+                room=Room(state=state, departures=departures),
+                clock=self.clock,
             ),
         )
 

@@ -8,7 +8,7 @@ import pytest
 from broker.jsontext import Number
 from tests.functions.items import ItemClient
 from tests.processes import Process, Tenant
-from tests.worlds import World
+from tests.worlds import ManualClock, World
 
 
 @pytest.fixture
@@ -350,3 +350,23 @@ def test_the_first_of_a_batch_find_room_and_the_oldest_makes_it(process: Process
     assert [result["status"] for result in answer["results"]] == [201] * 8
     kept = dropping.call("item_lookup", body={"keys": [[n] for n in range(8)]}).json["missing"]
     assert kept == [[0], [1], [2], [3], [4]]
+
+
+def test_a_lowered_limit_drops_what_has_not_changed_for_longest(
+    timed: Process, platform_key: str, clock: ManualClock
+) -> None:
+    owner = timed.tenant(platform_key=platform_key)
+    queue = ItemClient(timed, owner.key).create(
+        max_queue_depth=9, overflow_policy="drop_oldest_append", on_duplicate="replace"
+    )
+    for key in [*range(9), 0]:
+        queue.put({"k": key})
+        clock.advance(seconds=1)
+    queue.call("queue_update", body={"settings": {"max_queue_depth": 3}})
+    clock.advance(seconds=6)
+    for _ in range(2):
+        timed.run("item_sweep")
+        assert queue.stats()["depth"] == 3
+        assert [key for key in range(9) if queue.try_get(key).status == 200] == [0, 7, 8]
+    queue.put({"k": 9})
+    assert [key for key in range(10) if queue.try_get(key).status == 200] == [0, 8, 9]

@@ -172,6 +172,38 @@ def test_a_limit_set_later_counts_what_is_there(queue: QueueClient) -> None:
     assert sorted(drain(queue)) == [1, 2, 3, 4, 5]
 
 
+@shapes
+def test_a_lowered_limit_drops_the_oldest_that_are_idle(
+    queue: QueueClient, settings: dict[str, Any], clock: ManualClock
+) -> None:
+    queue.create(**settings, max_queue_depth=40, overflow_policy="drop_oldest_append")
+    for number in range(38):
+        queue.publish({"id": number, "v": number % 30})
+        clock.advance(milliseconds=1)
+    held = queue.one()
+    queue.call("queue_update", body={"settings": {"max_queue_depth": 5}})
+    clock.advance(seconds=6)
+    queue.process.run("message_expire")
+    assert (queue.stats()["depth"], queue.stats()["in_flight"]) == (5, 1)
+    queue.process.run("message_expire")
+    queue.publish({"id": 38, "v": 38})
+    assert queue.stats()["depth"] == 5
+    queue.ack(held)
+    assert sorted(drain(queue)) == [35, 36, 37, 38]
+
+
+@shapes
+def test_a_lowered_limit_of_a_queue_that_refuses_drops_nothing(
+    queue: QueueClient, settings: dict[str, Any], clock: ManualClock
+) -> None:
+    queue.create(**settings, max_queue_depth=9)
+    queue.publish_many(*({"id": number, "v": number} for number in range(9)))
+    queue.call("queue_update", body={"settings": {"max_queue_depth": 3}})
+    clock.advance(seconds=6)
+    queue.process.run("message_expire")
+    assert sorted(drain(queue)) == list(range(9))
+
+
 # J4: expired is absent, whatever a sweeper has done
 
 

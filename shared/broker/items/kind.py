@@ -110,8 +110,8 @@ class KeyValue:
         return self._forgotten(queue_id)
 
     def sweep(self, queue: Queue) -> int:
-        """What a schedule does for a queue: expire what is too old, and put its counter right."""
-        expired = self._writer.expire(queue, goes_on=has_time)
+        """What a schedule does for a queue: remove what is too old or above the limit, and put its counter right."""
+        expired = self._writer.expire(queue, goes_on=has_time) + self._writer.trim(queue, goes_on=has_time)
         if limit_of(queue) is not None:
             place = place_of(queue)
             self._depth.repair(queue.queue_id, count=lambda: self._store.count(place))

@@ -71,6 +71,21 @@ class ItemWriter:
         cutoff = cutoff_of(queue, now=self._store.clock())
         return 0 if cutoff is None else self._bury_all(queue, through=cutoff, expired=True, goes_on=goes_on)[0]
 
+    def trim(self, queue: Queue, *, goes_on: Continues) -> int:
+        """Where a queue drops its oldest, remove what is above a limit that was lowered; returns of how many."""
+        limit, place = limit_of(queue), place_of(queue)
+        if limit is None or settings_of(queue, KeyValueSettings).overflow_policy != "drop_oldest_append":
+            return 0
+        surplus = (self._depth.read(queue.queue_id) or 0) - limit
+        if surplus > 0:  # the counter may be above the truth
+            surplus = min(surplus, self._store.count(place) - limit)
+        done = 0
+        for _ in range(surplus):
+            if not goes_on() or (oldest := self._oldest(place)) is None:
+                break
+            done += self.delete(queue, oldest)
+        return done
+
     def _publish(self, queue: Queue, fresh: Fresh, *, place: Place, if_match: str | None) -> Written:
         cutoff = cutoff_of(queue, now=self._store.clock())
         if if_match is not None:

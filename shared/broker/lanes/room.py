@@ -1,6 +1,8 @@
 """Room in a full queue: what has expired goes first, then, if the queue says so, the oldest that is not in flight."""
 
+import itertools
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from broker.ids import is_ulid, moment
@@ -10,7 +12,7 @@ from broker.lanes.messages import Candidate, Lane, Message, expires, partitions_
 from broker.lanes.shape import Shape
 from broker.lanes.shared import Shared
 from broker.queues.queue import Queue
-from edge import Operation, Row, StateTable
+from edge import Operation, Row, StateTable, TransactionRefused
 
 _EXPIRED_MOST = 25
 _LOOK = 10
@@ -70,6 +72,16 @@ class Room:
         if isinstance(shape, Shared):
             busy = sorted((one for one in {*lanes, *rest} if one.rank.in_flight(now)), key=_age)
             yield from self._behind(queue, busy[:_LOOK], shape=shape)
+
+    def drop(self, queue: Queue, *, shape: Shape, most: int, now: int) -> int:
+        """Remove some of the oldest messages that are not in flight; returns how many went, at most `most`."""
+        gone = 0
+        for victim in itertools.islice(self.victims(queue, shape=shape, now=now), most):
+            with suppress(TransactionRefused):  # somebody has taken it
+                self._state.transact(victim.removal)
+                self._departures.settled(queue, [victim.message])
+                gone += 1
+        return gone
 
     def _heads(self, queue: Queue, candidates: list[Candidate], *, shape: Shape, now: int) -> Iterator[Victim]:
         for candidate in candidates:

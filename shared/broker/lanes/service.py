@@ -127,8 +127,11 @@ class Lanes:
         return self._upkeep.reap(queue, shape=self.shape(queue))
 
     def expire(self, queue: Queue) -> int:
-        """Every minute: messages past their age, and the depth counter; returns how much there was to do."""
-        return self._upkeep.expire(queue, shape=self.shape(queue)) + self._upkeep.repair(queue)
+        """Every minute: messages past their age or above the limit, and the depth counter; returns what was done."""
+        shape = self.shape(queue)
+        return (
+            self._upkeep.expire(queue, shape=shape) + self._upkeep.trim(queue, shape=shape) + self._upkeep.repair(queue)
+        )
 
     def redrive(
         self,

@@ -13,7 +13,7 @@ from broker.lanes.announcing import DEAD_AFTER
 from broker.lanes.counts import Counting
 from broker.lanes.departures import Departures
 from broker.lanes.messages import Candidate, expires, partitions_of, unchanged
-from broker.lanes.room import read_candidate
+from broker.lanes.room import Room, read_candidate
 from broker.lanes.shape import Shape
 from broker.lanes.shared import Shared
 from broker.queues.depth import Depth
@@ -32,12 +32,13 @@ class Upkeep:
     """Scheduled work at one queue; harmless when it is done twice, late, or with an old view of things."""
 
     def __init__(
-        self, *, state: StateTable, departures: Departures, depth: Depth, counting: Counting, clock: Clock
+        self, *, state: StateTable, departures: Departures, depth: Depth, counting: Counting, room: Room, clock: Clock
     ) -> None:
         self._state = state
         self._departures = departures
         self._depth = depth
         self._counting = counting
+        self._room = room
         self._clock = clock
 
     def reap(self, queue: Queue, *, shape: Shape) -> int:
@@ -89,6 +90,23 @@ class Upkeep:
                 if not gone:
                     break
         self._count(queue, "Expired", done)
+        return done
+
+    def trim(self, queue: Queue, *, shape: Shape) -> int:
+        """Where a queue drops its oldest, remove what is above a limit that was lowered; returns how many went."""
+        limit = limit_of(queue)
+        if limit is None or settings_of(queue, OneToOneSettings).overflow_policy != "drop_oldest_append":
+            return 0
+        done = gone = 0
+        while remaining_seconds() > _STOP_SECONDS:
+            surplus = (self._depth.read(queue.queue_id) or 0) - limit
+            if surplus > 0:  # the counter may be above the truth
+                surplus = min(surplus, self._counting.stored(queue) - limit)
+            gone = self._room.drop(queue, shape=shape, most=surplus, now=self._clock()) if surplus > 0 else 0
+            if not gone:
+                break
+            done += gone
+        self._count(queue, "Dropped", done)
         return done
 
     def repair(self, queue: Queue) -> int:

@@ -50,6 +50,12 @@ def counting() -> Counting:
 
 
 @functools.cache
+def room() -> Room:
+    """Room in full queues."""
+    return _Room(state=wiring.state(), departures=departures())
+
+
+@functools.cache
 def lanes() -> Lanes:
     """one_to_one."""
     state, edges, clock = wiring.state(), wiring.edges(), wiring.clock
@@ -66,7 +72,7 @@ def lanes() -> Lanes:
             state=state,
             contents=queues.contents(),
             depth=queues.depth(),
-            room=_Room(state=state, departures=departures()),
+            room=room(),
             departures=departures(),
             counting=counting(),
             receipts=queues.receipts(),
@@ -84,7 +90,14 @@ def lanes() -> Lanes:
             departures=departures(),
             clock=clock,
         ),
-        upkeep=Upkeep(state=state, departures=departures(), depth=queues.depth(), counting=counting(), clock=clock),
+        upkeep=Upkeep(
+            state=state,
+            departures=departures(),
+            depth=queues.depth(),
+            counting=counting(),
+            room=room(),
+            clock=clock,
+        ),
     )
 
 
