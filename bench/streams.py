@@ -5,8 +5,7 @@ from typing import Any
 
 from bench.measure import Api, answer_of, milliseconds, new_tenant, table
 from broker import wiring
-from broker.ids import SeededIds
-from tests.worlds import START, moto_world
+from tests.worlds import moto_world
 from tools.ledger import Cost, Ledger
 
 CONSUMERS = (1, 10, 100)
@@ -35,8 +34,8 @@ def run() -> None:
 def _with_consumers(api: Api, count: int) -> list[list[object]]:
     queue = f"news{count}"
     api.call("queue_create", "POST /queues", body={"name": queue, "type": "one_to_many", "settings": {}})()
-    ids = SeededIds(START, seed=b"consumers")
-    consumers = [ids() for _ in range(count)]
+    client = api.call("client_create", "POST /clients", body={"name": "reader", "permissions": []})
+    consumers = [str(answer_of(client())["client_id"]) for _ in range(count)]
     calls = _Calls(api, queue)
     for consumer in consumers:
         calls.consume(consumer, 1)

@@ -8,6 +8,7 @@ import pytest
 from tests.functions.queues import QueueClient
 from tests.processes import Process, Reply, Tenant
 from tests.worlds import ManualClock
+from tools.ledger import Ledger
 
 
 @pytest.fixture
@@ -289,6 +290,26 @@ def test_the_admin_acts_for_a_consumer(queue: QueueClient, owner: Tenant) -> Non
     assert queue.try_ack(message).problem == (404, "not_found")
     assert queue.try_ack(message, client_id=client_id(client)).status == 200
     assert client.consume() == []
+
+
+def test_the_admin_acts_for_clients_of_the_tenant_only(
+    queue: QueueClient, owner: Tenant, platform_key: str, ledger: Ledger
+) -> None:
+    queue.publish_many({"n": 0}, {"n": 1})
+    foreign = reader(queue, queue.process.tenant("other", platform_key=platform_key))
+    answers = [queue.try_consume(client_id=one) for one in (client_id(foreign), "01KB9ZA8QW2E4R6T8Y0ZXCVBNM")]
+    assert [(one.problem, one.fields) for one in answers] == [((400, "validation_failed"), ["client_id"])] * 2
+    assert answers[0].json["detail"] == answers[1].json["detail"]
+    assert queue.call("consumer_list").json["consumers"] == []
+    gone = client_id(reader(queue, owner))
+    assert queue.try_ack(queue.one(client_id=gone), client_id=gone).status == 200
+    assert queue.process.call("client_delete", key=owner.key, path={"client_id": gone}).status == 204
+    with ledger.operation("another one") as others:
+        assert payloads(queue.consume(client_id=gone)) == [1]
+    queue.ack(queue.one())
+    with ledger.operation("my own") as mine:
+        assert payloads(queue.consume()) == [1]
+    assert others.cost.calls == mine.cost.calls
 
 
 def test_a_forgotten_consumer_begins_anew(queue: QueueClient) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from broker import keys
+from broker.errors import ValidationFailed
 from broker.ids import Clock
 from broker.queues.queue import Queue, settings_of
 from broker.queues.settings import OneToManySettings
@@ -18,12 +19,18 @@ class Consumers:
         self._state = state
         self._clock = clock
 
-    def load(self, queue: Queue, client_id: str) -> tuple[Consumer, list[Tail]]:
+    def load(self, queue: Queue, client_id: str, *, acting: bool = False) -> tuple[Consumer, list[Tail]]:
         """A consumer as it stands and the tails of all partitions, read together.
 
         One that is not known, or has been silent for longer than `consumer_ttl_seconds`, comes without positions.
+
+        Raises:
+            ValidationFailed: It is not known, and not known to be a client because another is `acting` for it, and
+                the tenant has no such client.
         """
         row, *rows = self._state.get_many([(keys.queue(queue.queue_id), keys.consumer(client_id)), *tail_keys(queue)])
+        if row is None and acting:
+            self._check_client(queue.tenant_id, client_id)
         consumer = Consumer(client_id) if row is None else read_consumer(row)
         if row is not None and self.forgotten(queue, consumer):
             consumer = Consumer(client_id, rev=consumer.rev, waiting=consumer.waiting)
@@ -62,6 +69,10 @@ class Consumers:
         """Whether it has been silent for too long."""
         limit = settings_of(queue, OneToManySettings).consumer_ttl_seconds
         return limit is not None and consumer.seen_at <= self._clock() - limit * 1000
+
+    def _check_client(self, tenant_id: str, client_id: str) -> None:
+        if self._state.get(keys.tenant(tenant_id), keys.client(client_id)) is None:
+            raise ValidationFailed.of("client_id", "must be the id of a client of this tenant")
 
     def remove(self, queue_id: str, consumer: Consumer) -> bool:
         """Forget a consumer that has not changed since it was read; False when it has."""

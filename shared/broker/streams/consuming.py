@@ -64,15 +64,16 @@ class Consuming:
         self._leases = leases
         self._clock = clock
 
-    def consume(self, queue: Queue, *, client_id: str, limit: int) -> ConsumeAnswer:
-        """Up to `limit` messages for a consumer, and how many it has missed.
+    def consume(self, queue: Queue, *, client_id: str, limit: int, acting: bool = False) -> ConsumeAnswer:
+        """Up to `limit` messages for a consumer, and how many it has missed; `acting` is whether another is calling.
 
         Raises:
+            ValidationFailed: Another is calling, and there is neither such a consumer nor such a client.
             Unacknowledged: It holds a message.
             Conflict: It is busy with other calls, over and over.
         """
         for _ in range(_ATTEMPTS):
-            consumer, tails = self._consumers.load(queue, client_id)
+            consumer, tails = self._consumers.load(queue, client_id, acting=acting)
             try:
                 return self._deliver(queue, consumer, tails, limit)
             except ConditionFailed:

@@ -51,8 +51,9 @@ class Streams:
         """What is there now for the consumer."""
         if request.visibility_key_value is not None:
             raise ValidationFailed.of("visibility_key_value", "has no meaning for this type of queue")
+        client_id = _consumer(request.client_id, caller)
         return self._consuming.consume(
-            queue, client_id=_consumer(request.client_id, caller), limit=request.max_messages
+            queue, client_id=client_id, limit=request.max_messages, acting=client_id != caller.client_id
         )
 
     def ack(self, queue: Queue, message_id: str, request: LeaseRequest, *, caller: Caller) -> None:
