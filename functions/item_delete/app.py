@@ -9,5 +9,6 @@ items = wiring.items()
 @endpoint("DELETE /queues/{queue}/items/{key}", who="tenant")
 def handler(request: Request) -> Answer:
     """Delete it."""
-    items.delete(request.caller, request.name("queue"), request.path["key"])
+    if_match = request.headers.get("if-match")
+    items.delete(request.caller, request.name("queue"), request.path["key"], if_match=if_match)
     return no_content()

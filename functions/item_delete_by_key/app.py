@@ -10,5 +10,6 @@ items = wiring.items()
 @endpoint("DELETE /queues/{queue}/item", who="tenant")
 def handler(request: Request) -> Answer:
     """Delete it."""
-    items.delete_by_key(request.caller, request.name("queue"), request.query(ItemQuery).key)
+    key, if_match = request.query(ItemQuery).key, request.headers.get("if-match")
+    items.delete_by_key(request.caller, request.name("queue"), key, if_match=if_match)
     return no_content()

@@ -29,8 +29,13 @@ class ItemClient(QueueClient):
     def get(self, *key: Any) -> Any:
         return _json(self.try_get(*key))
 
-    def try_delete(self, *key: Any) -> Reply:
-        return self.call("item_delete_by_key", query={"key": json.dumps(list(key))})
+    def try_delete(self, *key: Any, if_match: str | None = None) -> Reply:
+        headers = {} if if_match is None else {"If-Match": if_match}
+        return self.call("item_delete_by_key", query={"key": json.dumps(list(key))}, headers=headers)
+
+    def try_delete_text(self, key: str, *, if_match: str | None = None) -> Reply:
+        headers = {} if if_match is None else {"If-Match": if_match}
+        return self.call("item_delete", path={"key": key}, headers=headers)
 
     def delete(self, *key: Any) -> None:
         assert self.try_delete(*key).status == 204

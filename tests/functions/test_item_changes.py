@@ -81,7 +81,8 @@ def test_a_reader_who_was_away_for_over_7_days_has_to_read_all_again(prices: Ite
     assert gone.problem == (410, "resync_required")
     assert prices.updates(gone.json["next"])["has_more"] is False
     assert prices.try_updates("2026-11-30T10:00:00.5Z").problem == (410, "resync_required")
-    assert keys_of(prices.updates(0)["items"]) == ["a"]
+    for before_the_queue in (0, 1, "2020-01-01T00:00:00Z", "2026-11-30T10:00:00Z"):
+        assert keys_of(prices.updates(before_the_queue)["items"]) == ["a"]
 
 
 def test_a_quiet_reader_is_never_told_to_read_all_again(prices: ItemClient, clock: ManualClock) -> None:
@@ -231,6 +232,17 @@ def test_parallel_replacements_leave_one_winner(process: Process, tenant: Tenant
     assert sorted(reply.status for reply in replies) == [200] + [412] * 9
     (won,) = [reply.json["version"] for reply in replies if reply.status == 200]
     assert queue.get("a")["version"] == won
+
+
+def test_a_delete_of_a_version_does_not_take_the_one_that_replaced_it(process: Process, tenant: Tenant) -> None:
+    queue = ItemClient(process, tenant.key, "racing-deletes").create(on_duplicate="replace")
+    process.handler("message_publish"), process.handler("item_delete_by_key")
+    for _ in range(10):
+        version = queue.put({"k": "a"})["version"]
+        calls = [lambda: queue.try_publish({"k": "a"}), lambda: queue.try_delete("a", if_match=f'"{version}"')]  # noqa: B023
+        published, deleted = side_by_side(lambda n: calls[n](), 2)  # noqa: B023
+        assert (published.status, deleted.status) in {(200, 412), (201, 204)}
+        assert queue.get("a")["version"] == published.json["version"]
 
 
 def test_a_purge_empties_the_queue_and_tells_its_readers(

@@ -69,6 +69,34 @@ def test_if_match_replaces_the_version_that_it_names_and_no_other(
     assert queue.try_publish({"k": "a"}, headers={"If-Match": "*"}).problem == (412, "precondition_failed")
 
 
+def test_a_delete_with_if_match_removes_the_version_that_it_names_and_no_other(replacing: ItemClient) -> None:
+    refused = (412, "precondition_failed")
+    first = replacing.put({"k": "a", "n": 1})["version"]
+    second = replacing.put({"k": "a", "n": 2})["version"]
+    for version in (f'"{first}"', first, "", "W/", f'"{first}", "{first.lower()}"'):
+        assert _deletions(replacing, "a", version) == [refused, refused]
+    assert replacing.get("a")["version"] == second
+    for deletes in (replacing.try_delete, replacing.try_delete_text):
+        for named in ('"{0}"', '"{1}", "{0}"', "{0}", "*"):
+            version = replacing.put({"k": "a"})["version"]
+            assert deletes("a", if_match=named.format(version, first)).status == 204
+            assert deletes("a", if_match="*").problem == refused
+            assert deletes("a").problem == (404, "not_found")
+
+
+def test_an_if_match_may_name_a_hundred_versions(replacing: ItemClient) -> None:
+    version = replacing.put({"k": "a"})["version"]
+    names = ", ".join([f'"{n}"' for n in range(99)] + [f'"{version}"'])
+    too_many = f'{names}, "100"'
+    assert _deletions(replacing, "a", too_many) == [(400, "validation_failed")] * 2
+    assert replacing.try_publish({"k": "a"}, headers={"If-Match": too_many}).fields == ["If-Match"]
+    assert replacing.try_publish({"k": "a"}, headers={"If-Match": names}).status == 200
+
+
+def _deletions(queue: ItemClient, key: str, if_match: str) -> list[tuple[int, str]]:
+    return [deletes(key, if_match=if_match).problem for deletes in (queue.try_delete, queue.try_delete_text)]
+
+
 def test_keys_are_typed_and_exact(prices: ItemClient) -> None:
     distinct = [1, "1", True, "true", "null", 9007199254740993, 9007199254740992, "", " ", "\0", "1.0"]
     for value in distinct:

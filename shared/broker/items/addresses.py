@@ -1,10 +1,12 @@
-"""How callers name an item: a text in the path, or the JSON array of the values of its key."""
+"""How callers name an item, by a text in the path or the JSON array of its key's values; and versions of it."""
 
 from typing import Any
 
 from broker import jsontext
 from broker.errors import MalformedJson, PayloadTooDeep, ValidationFailed
 from broker.jsontext import Number
+
+VERSIONS_MOST = 100
 
 
 def path_keys(text: str) -> list[list[Any]]:
@@ -28,6 +30,18 @@ def array_key(text: str, *, size: int) -> list[Any]:
     except (MalformedJson, PayloadTooDeep):
         value = None
     return checked_key(value, size=size, name="key")
+
+
+def named_versions(if_match: str) -> frozenset[str]:
+    """The versions that an `If-Match` names, `*` among them for any.
+
+    Raises:
+        ValidationFailed: There are more than a condition can have.
+    """
+    versions = frozenset(version.strip().removeprefix("W/").strip('"') for version in if_match.split(","))
+    if len(versions) > VERSIONS_MOST:
+        raise ValidationFailed.of("If-Match", f"may name at most {VERSIONS_MOST} versions")
+    return versions
 
 
 def checked_key(value: Any, *, size: int, name: str) -> list[Any]:

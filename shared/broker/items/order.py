@@ -13,7 +13,8 @@ from broker.jsontext import Number
 
 PART_MOST = 480
 _HASH_MOST = 40
-_ABSENT, _MINUS, _ZERO, _PLUS, _TEXT, _REST = "\x00", "n0", "n1", "n2", "s", "t"
+_ABSENT: Any = object()
+_MINUS, _ZERO, _PLUS, _TEXT, _REST = "n0", "n1", "n2", "s", "t"
 _END = "\x00\x01"
 """Ends a string. It sorts before whatever may follow in a longer one, as a NUL inside is written `_NUL`."""
 _NUL = "\x00\x02"

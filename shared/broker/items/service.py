@@ -9,6 +9,7 @@ from broker.errors import (
     InvalidToken,
     NotFound,
     PayloadTooLarge,
+    PreconditionFailed,
     ResyncRequired,
     TooManyEntries,
     Unavailable,
@@ -16,7 +17,7 @@ from broker.errors import (
     WrongQueueType,
 )
 from broker.identity import digest
-from broker.items.addresses import array_key, checked_key, path_keys
+from broker.items.addresses import array_key, checked_key, named_versions, path_keys
 from broker.items.deltas import Deltas
 from broker.items.listing import ItemLists
 from broker.items.models import (
@@ -95,24 +96,26 @@ class ItemService:
         queue = self._find(caller, reference, action="consume")
         return self._read(queue, [array_key(text, size=_size(queue))])
 
-    def delete(self, caller: Caller, reference: str, text: str) -> None:
+    def delete(self, caller: Caller, reference: str, text: str, *, if_match: str | None) -> None:
         """Delete one item, by a text in the path.
 
         Raises:
             NotFound: There is none, or it has expired.
+            PreconditionFailed: There is none of a version in `if_match`.
         """
         queue = self._find(caller, reference, action="publish")
-        self._delete(queue, self._path_keys(queue, text))
+        self._delete(queue, self._path_keys(queue, text), if_match=if_match)
 
-    def delete_by_key(self, caller: Caller, reference: str, text: str) -> None:
+    def delete_by_key(self, caller: Caller, reference: str, text: str, *, if_match: str | None) -> None:
         """Delete one item, by the JSON array of its key.
 
         Raises:
             ValidationFailed: It is no such array.
             NotFound: There is none, or it has expired.
+            PreconditionFailed: There is none of a version in `if_match`.
         """
         queue = self._find(caller, reference, action="publish")
-        self._delete(queue, [array_key(text, size=_size(queue))])
+        self._delete(queue, [array_key(text, size=_size(queue))], if_match=if_match)
 
     def lookup(self, caller: Caller, reference: str, request: LookupRequest) -> LookupAnswer:
         """Many items by their keys; a key that is asked for twice is answered once.
@@ -181,9 +184,12 @@ class ItemService:
                 return self._reader.answer(queue, item)
         raise NotFound("There is no item under this key.")
 
-    def _delete(self, queue: Queue, keys: list[list[Any]]) -> None:
+    def _delete(self, queue: Queue, keys: list[list[Any]], *, if_match: str | None) -> None:
+        wanted = None if if_match is None else named_versions(if_match)
         for _ in range(_ATTEMPTS):
             live = self._live(queue, keys)
+            if wanted is not None and not (live and wanted & {"*", live[0].version}):
+                raise PreconditionFailed
             if not live:
                 raise NotFound("There is no item under this key.")
             if self._writer.delete(queue, live[0]):

@@ -7,6 +7,7 @@ from broker import jsontext
 from broker.errors import DuplicateKey, KeyFieldInvalid, PreconditionFailed, QueueFull
 from broker.identity import digest, field, key_values
 from broker.ids import Repeat
+from broker.items.addresses import named_versions
 from broker.items.fresh import Fresh, Written
 from broker.items.order import sort_text
 from broker.items.rows import Place, Stored, outside, rank_text
@@ -162,7 +163,7 @@ class ItemWriter:
             return None
 
     def _matching(self, place: Place, fresh: Fresh, *, if_match: str, cutoff: int | None) -> Written:
-        versions = [version.strip().removeprefix("W/").strip('"') for version in if_match.split(",")]
+        versions = named_versions(if_match)
         names = {f"match{index}": version for index, version in enumerate(versions)}
         condition = "attribute_exists(#item_id)"
         values: Row = {}

@@ -41,6 +41,15 @@ def test_numbers_come_before_strings_and_strings_before_the_rest(number: Number,
     assert place(number) < place(text) < place(False) < place(True)
 
 
+@given(numbers, texts, texts)
+def test_sort_keys_are_ordered_as_keys_are(number: Number, one: str, other: str) -> None:
+    by_number, by_one, by_other, by_rest = (
+        sort_text(["k"], digest=HASH, by=value).encode() for value in (number, one, other, None)
+    )
+    assert by_number < by_one < by_rest
+    assert (by_one < by_other) == (one < other)
+
+
 @given(texts, texts)
 def test_a_prefix_is_one_of_the_place_too(prefix: str, rest: str) -> None:
     assert sort_text([prefix + rest], digest=HASH).startswith(prefix_text(prefix))
