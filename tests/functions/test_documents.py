@@ -207,6 +207,24 @@ def test_i13_a_name_comes_back_in_list_and_header(documents: DocumentClient, wor
     assert world.objects() == [f"document/{documents.queue_id}/{stored['document_id']}"]
 
 
+@pytest.mark.parametrize(
+    ("name", "description"),
+    [
+        ("n", "x" * 4000),
+        ("n", '"' * 2832),
+        ("n" * 900, '"' * 2233),
+        ('"' * 900, '"' * 1033),
+        ("%C3%A9" * 450, "%C3%A9" * 516 + "1234"),
+    ],
+)
+def test_the_headers_of_a_download_fit_the_gateway(documents: DocumentClient, name: str, description: str) -> None:
+    stored = documents.upload(name=name, description=description)
+    headers = documents.try_download(stored["document_id"]).headers
+    assert sum(len(name) + len(value) + 4 for name, value in headers.items()) < 10_000
+    longer = documents.try_upload(name=name, description=description + '"')
+    assert (longer.status, longer.fields) == (400, ["X-Document-Description"])
+
+
 def test_a_get_with_the_tag_of_what_is_there_answers_304(documents: DocumentClient, ledger: Any) -> None:
     stored = documents.upload()
     for accept in ("*/*", "application/json", "application/xml"):
@@ -263,11 +281,33 @@ def test_what_cannot_be_shown_is_406_with_the_reason(documents: DocumentClient) 
     assert documents.download(stored["document_id"], accept="text/csv, application/json;q=0.1") == b'{"a":[1]}'
 
 
+@pytest.mark.parametrize(
+    ("content", "kind", "available"),
+    [
+        ('{"a":1}', "application/json", ["application/json", "application/xml"]),
+        ('[{"a":1}]', "application/json", ["application/json", "application/xml", "text/csv"]),
+        ("<a/>", "application/xml", ["application/json", "application/xml"]),
+        ("a\n1\n", "text/csv", ["application/json", "application/xml", "text/csv"]),
+    ],
+    ids=["object", "table", "xml", "csv"],
+)
+def test_available_is_what_would_be_answered(
+    documents: DocumentClient, content: str, kind: str, available: list[str]
+) -> None:
+    stored = documents.upload(content, kind=kind)
+    reply = documents.try_download(stored["document_id"], accept="image/png")
+    assert (reply.problem, reply.json["available"]) == ((406, "not_acceptable"), available)
+    for accept in ("application/json", "application/xml", "text/csv"):
+        status = documents.try_download(stored["document_id"], accept=accept).status
+        assert status == (200 if accept in available else 406)
+
+
 def test_what_would_be_too_long_is_406(documents: DocumentClient) -> None:
     stored = documents.upload("[" + "1," * 260_000 + "1]", kind="application/json")
     reply = documents.try_download(stored["document_id"], accept="application/xml")
     assert reply.problem == (406, "not_acceptable")
     assert "4500000" in reply.json["detail"]
+    assert reply.json["available"] == ["application/json"]
 
 
 def test_a_repeated_upload_with_an_idempotency_key_stores_nothing(documents: DocumentClient, world: World) -> None:

@@ -11,7 +11,7 @@ from broker.errors import NotConvertible
 CONVERTED_MOST = 4_500_000
 """Bytes of an answer: in base64 they are nearly all that Lambda hands back."""
 
-MAPPING = 1
+MAPPING = 2
 """Changes when the same document converts to other bytes than before; entity tags carry it."""
 
 _UNLABELLED = "windows-1252"

@@ -9,6 +9,9 @@ from broker.documents.media import Format
 from broker.errors import ValidationFailed
 
 NAME_BYTES, DESCRIPTION_BYTES = 900, 4000
+ENCODED_BYTES = 8500
+"""Of what a download carries in headers: the gateway takes 10,240 bytes of them, and a name is in two."""
+
 NAME_HEADER, DESCRIPTION_HEADER = "X-Document-Name", "X-Document-Description"
 
 _BROKEN = re.compile("%(?![0-9A-Fa-f]{2})")
@@ -23,10 +26,14 @@ def read(headers: Mapping[str, str]) -> tuple[str, str]:
     Raises:
         ValidationFailed: One is missing, blank, too long, not percent-encoded UTF-8, or has a control character.
     """
-    return (
-        _read(headers, NAME_HEADER, most=NAME_BYTES),
-        _read(headers, DESCRIPTION_HEADER, most=DESCRIPTION_BYTES),
-    )
+    name = _read(headers, NAME_HEADER, most=NAME_BYTES)
+    description = _read(headers, DESCRIPTION_HEADER, most=DESCRIPTION_BYTES)
+    if 2 * len(encoded(name)) + len(encoded(description)) > ENCODED_BYTES:
+        raise ValidationFailed.of(
+            DESCRIPTION_HEADER,
+            f"must be shorter: with twice the name it is over {ENCODED_BYTES} bytes percent-encoded",
+        )
+    return name, description
 
 
 def encoded(text: str) -> str:

@@ -28,6 +28,7 @@ _TAKES: Mapping[str, frozenset[Format]] = {
     "document": frozenset({"json", "csv", "xml"}),
     "text_document": frozenset({"text"}),
 }
+_CONVERTED: tuple[Format, ...] = ("json", "xml", "csv")
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +147,7 @@ class DocumentService:
                 faults[shown] = str(fault)
             else:
                 return Shown(document, shown, _typed(content_type), etag, content)
-        raise _not_acceptable(faults)
+        raise self._not_acceptable(queue, document, faults)
 
     def delete(self, caller: Caller, reference: str, document_id: str) -> None:
         """Remove a document.
@@ -168,6 +169,17 @@ class DocumentService:
         content_type = header.replace(NAMES[document.media.format], name, 1)
         content = None if _has(held, etag) else self._content(queue, document)
         return Shown(document, document.media.format, content_type, etag, content)
+
+    def _not_acceptable(self, queue: Queue, document: Document, faults: Mapping[Format, str]) -> NotAcceptable:
+        content = self._content(queue, document)
+        available = [
+            NAMES[one]
+            for one in _CONVERTED
+            if one == document.media.format or (one not in faults and _converts(content, document.media, to=one))
+        ]
+        reasons = " ".join(f"{NAMES[one]}: {fault}" for one, fault in faults.items())
+        detail = "The document cannot be shown in any format that Accept allows."
+        return NotAcceptable(f"{detail} {reasons}".strip(), available=available)
 
     def _content(self, queue: Queue, document: Document) -> bytes:
         try:
@@ -211,8 +223,9 @@ def _has(held: str | None, etag: str) -> bool:
     return etag in tags or tags == ["*"]
 
 
-def _not_acceptable(faults: Mapping[Format, str]) -> NotAcceptable:
-    available = [NAMES[one] for one in ("json", "xml", "csv") if one not in faults]
-    reasons = " ".join(f"{NAMES[one]}: {fault}" for one, fault in faults.items())
-    detail = "The document cannot be shown in any format that Accept allows."
-    return NotAcceptable(f"{detail} {reasons}".strip(), available=available)
+def _converts(content: bytes, media: Media, *, to: Format) -> bool:
+    try:
+        conversion.convert(content, media, to=to)
+    except Unshowable:
+        return False
+    return True

@@ -176,16 +176,56 @@ def test_json_in_xml_of_others_is_read(content: str) -> None:
         '<boolean key="a">yes</boolean>',
         '<null key="a">x</null>',
         '<string key="a" lang="en">x</string>',
-        '<string key="a">x<!-- y --></string>',
+        '<boolean key="a">2</boolean>',
+        '<string key="a" escaped="yes">x</string>',
+        '<string key="a" f:escaped="true">x</string>',
+        '<number key="a">.</number>',
+        '<number key="a">INF</number>',
+        '<number key="a">1 2</number>',
+        '<null key="a" unbound:x="1"/>',
+        '<null key="a" escaped="true"/>',
+        '<null key="a" xmlns=""/>',
+        '<map key="a"><string xmlns="x" key="b"/></map>',
+        '<map key="a"><null key="b"/><null/></map>',
+        '<array key="a"><null key="b"/></array>',
         '<string key="a" escaped="true">\\x</string>',
         '<other key="a"/>',
         'text<null key="a"/>',
     ],
 )
 def test_xml_that_only_looks_like_json_is_any_xml(inside: str) -> None:
-    value = as_json(f'<map xmlns="{NAMESPACE}">{inside}</map>', "xml")
+    value = as_json(f'<map xmlns="{NAMESPACE}" xmlns:f="{NAMESPACE}">{inside}</map>', "xml")
     assert list(value) == ["map"]
     assert value["map"][0] == {"@xmlns": NAMESPACE}
+
+
+@pytest.mark.parametrize(
+    "root",
+    [f'<string xmlns="{NAMESPACE}" key="a">x</string>', "<map/>", '<map xmlns="other"/>', "<f:map/>"],
+)
+def test_a_root_that_is_no_json_value_is_any_xml(root: str) -> None:
+    assert len(as_json(root, "xml")) == 1
+    assert isinstance(next(iter(as_json(root, "xml").values())), list)
+
+
+@pytest.mark.parametrize(
+    ("inside", "expected"),
+    [
+        ('<boolean key="a"> 1 </boolean><boolean key="b">0</boolean>', '{"a":true,"b":false}'),
+        ('<string key="\\n" escaped-key="1" escaped="1">\\t</string>', '{"\\n":"\\t"}'),
+        ('<string key="\\n" escaped-key="0" escaped="0">\\t</string>', '{"\\\\n":"\\\\t"}'),
+        ('<!-- x --><string key="a">x<!-- y -->z<?p q?></string><?p q?>', '{"a":"xz"}'),
+        ('<array key="a"><!-- x --><null><!-- y --></null></array>', '{"a":[null]}'),
+        ('<string key="a" xml:lang="en" o:key="b" xml:space="preserve"> x </string>', '{"a":" x "}'),
+        (f'<f:map key="a"><g:null xmlns:g="{NAMESPACE}" xmlns="x" key="b"/></f:map>', '{"a":{"b":null}}'),
+        ('<number key="a">+01.50</number><number key="b">.5</number>', '{"a":1.50,"b":0.5}'),
+        ('<number key="a"> 00 </number><number key="b">-1.E+3</number>', '{"a":0,"b":-1E+3}'),
+    ],
+)
+def test_what_the_schema_of_the_form_allows_is_read(inside: str, expected: str) -> None:
+    spaces = f'xmlns="{NAMESPACE}" xmlns:f="{NAMESPACE}" xmlns:o="other" xmlns:xsi="instance"'
+    content = f'<!-- x --><map {spaces} xsi:schemaLocation="a b" xml:lang="en">{inside}</map>'
+    assert convert(content, "xml", "json").decode() == expected
 
 
 def test_a_table_goes_through_xml_to_csv() -> None:
