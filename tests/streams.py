@@ -182,6 +182,7 @@ class Node:
             consumers=self.consumers,
             seeking=self.seeking,
             redriven=self.redriven,
+            reader=self.reader,
             clock=self.clock,
         )
         places.seek(Caller("admin", TENANT, consumer_id("0")), queue.name, consumer_id(name), SeekRequest(seek=target))

@@ -16,7 +16,7 @@ def queue_id(request: Request) -> str:
 def handler(request: Request) -> Answer:
     """Store the message."""
     version = request.headers.get("if-match")
-    value, size = request.json_value(), len(request.body)
+    value, size = request.json_object(), len(request.body)
     return published(
         queues.publish(request.caller, request.name("queue"), value, size=size, ids=request.ids, if_match=version)
     )

@@ -26,7 +26,9 @@ def key_values(payload: Mapping[str, Any], *, paths: Sequence[str]) -> list[Any]
 def key_value(payload: Mapping[str, Any], *, path: str) -> Any:
     """The value at one path; see `key_values`."""
     value = field(payload, path=path)
-    if value is None or isinstance(value, (dict, list)) or _is_surrogate(value):
+    if _is_surrogate(value):
+        raise KeyFieldInvalid(f"The key field {path} is not Unicode text: it has half of a surrogate pair.", field=path)
+    if value is None or isinstance(value, (dict, list)):
         raise KeyFieldInvalid(f"The key field {path} is absent, null, or not a string, number or boolean.", field=path)
     return value
 

@@ -267,7 +267,7 @@ def test_a_deleted_queue_leaves_nothing(series: SeriesClient, timed: Process, wo
 
 def test_stats_count_series_and_buckets(series: SeriesClient) -> None:
     series.define(primary_key=["id"], timestamp_field="at")
-    assert series.stats() == {"series": 0, "depth": 0, "approximate": False}
+    assert series.stats() == {"series": 0, "depth": 0, "approximate": False, "oldest_message_age_seconds": None}
     for key, moment in (("a", "09:00:00"), ("a", "09:30:00"), ("b", "09:40:00")):
         series.publish({"id": key, "p": 1, "at": at(moment)})
     assert series.stats() == {

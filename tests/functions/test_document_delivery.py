@@ -358,3 +358,17 @@ def test_k2_another_tenant_s_subscription_is_not_there(
     assert own.call("subscriber_delete", path=path).problem == (404, "not_found")
     assert DocumentClient(timed, stranger.key, source.queue_id).call("subscriber_list").problem == (404, "not_found")
     assert len(source.subscribers()) == 1
+
+
+def test_a_subscription_lives_on_when_its_source_allows_no_more(
+    timed: Process, other: Tenant, source: DocumentClient, target: DocumentClient
+) -> None:
+    held = target.subscription()
+    late = DocumentClient(timed, other.key, "late").create()
+    assert source.call("queue_update", body={"settings": {"allow_subscriptions": False}}).status == 200
+    again = target.try_subscribe(source.queue_id)
+    assert (again.status, again.json) == (200, held)
+    refused = late.try_subscribe(source.queue_id)
+    assert refused.problem == (404, "not_found")
+    assert target.call("subscription_delete").status == 204
+    assert target.try_subscribe(source.queue_id).body == refused.body

@@ -56,10 +56,13 @@ def test_a_message_without_an_item_is_a_dead_letter_and_422(customers: ItemClien
     orders = stream(customers, kind)
     assert orders.try_publish({"customer": 7, "n": 1}).problem == (422, "key_not_found")
     assert orders.try_publish({"n": 2}).problem == (422, "foreign_key_missing")
-    assert orders.try_publish({"customer": None}).problem == (422, "foreign_key_missing")
+    assert "absent" in orders.try_publish({"customer": None}).json["detail"]
+    surrogate = orders.try_publish('{"customer": "\\ud800"}')
+    assert (surrogate.problem, surrogate.json["field"]) == ((422, "foreign_key_missing"), "customer")
+    assert "surrogate" in surrogate.json["detail"]
     assert orders.consume() == []
     letters = orders.dead_letters()
-    assert [letter["reason"] for letter in letters] == ["key_not_found", "foreign_key_missing", "foreign_key_missing"]
+    assert [letter["reason"] for letter in letters] == ["key_not_found", *["foreign_key_missing"] * 3]
     assert letters[0]["payload"] == {"customer": 7, "n": 1}
 
 

@@ -181,3 +181,12 @@ def test_the_first_of_equal_messages_in_a_batch_is_stored(queue: QueueClient, se
     assert (invalid["status"], invalid["code"], invalid["field"]) == (422, "key_field_invalid", "id")
     assert (duplicate["status"], duplicate["code"]) == (409, "duplicate_key")
     assert duplicate["message_id"] == first["message_id"]
+
+
+@shapes
+def test_a_key_that_is_no_text_is_told_as_such(queue: QueueClient, settings: dict[str, Any]) -> None:
+    queue.create(primary_key=["k"], **settings)
+    refused = queue.try_publish('{"k": "\\ud800", "v": 1}')
+    assert (refused.problem, refused.json["field"]) == ((422, "key_field_invalid"), "k")
+    assert "surrogate" in refused.json["detail"]
+    assert "absent" in queue.try_publish('{"v": 1}').json["detail"]

@@ -136,3 +136,10 @@ def test_the_id_of_another_tenant_s_queue_is_no_queue(admin: QueueClient, strang
     for function in ("queue_read", "queue_update", "queue_delete", "queue_purge", "queue_stats", "queue_disable"):
         seen, unseen = theirs.call(function), nobody_s.call(function)
         assert seen.problem == unseen.problem == (404, "not_found")
+
+
+@pytest.mark.parametrize("query", ["=1", "limit=1&="])
+def test_a_parameter_without_a_name_is_told_as_one_of_the_query(process: Process, tenant: Tenant, query: str) -> None:
+    refused = process.call("queue_list", key=tenant.key, query=query)
+    assert (refused.problem, refused.fields) == ((400, "validation_failed"), ["query"])
+    assert "query" in refused.json["detail"]

@@ -334,6 +334,38 @@ def test_statistics(queue: QueueClient, owner: Tenant, clock: ManualClock) -> No
     }
 
 
+@pytest.mark.parametrize("partitions", [1, 3])
+def test_lag_counts_nothing_past_its_age(timed: Process, owner: Tenant, clock: ManualClock, partitions: int) -> None:
+    queue = QueueClient(timed, owner.key, "aging").create(
+        "one_to_many", max_message_age_seconds=60, partitions=partitions, consume_ttl_seconds=90
+    )
+    queue.publish_many(*({"n": n} for n in range(6)))
+    behind, holding = reader(queue, owner), reader(queue, owner)
+    for message in behind.consume(max_messages=1):
+        behind.ack(message)
+    held = holding.one()
+    clock.advance(seconds=30)
+    queue.publish_many(*({"n": n} for n in range(6, 9)))
+    assert lags(queue, behind, holding) == [(8, 8, 8), (9, 9, 9)]
+    clock.advance(seconds=30)
+    assert lags(queue, behind, holding) == [(3, 3, 3), (4, 4, 4)]  # what is in flight is not past its age
+    assert queue.stats()["depth"] == 3
+    holding.ack(held)
+    assert sorted(drain(behind)) == [6, 7, 8]
+    assert lags(queue, behind, holding) == [(0, 0, 0), (3, 3, 3)]
+    clock.advance(seconds=60)
+    assert lags(queue, behind, holding) == [(0, 0, 0), (0, 0, 0)]
+    assert seek(queue, "earliest", behind).json["lag"] == 0
+
+
+def lags(queue: QueueClient, *readers: QueueClient) -> list[tuple[int, ...]]:
+    """The lag of each consumer, as all three routes tell it."""
+    listed = {one["client_id"]: one["lag"] for one in queue.call("consumer_list").json["consumers"]}
+    counted = {one["client_id"]: one["lag"] for one in queue.stats()["consumers"]}
+    names = [(one, client_id(one)) for one in readers]
+    return [(listed[name], counted[name], place(queue, one)["lag"]) for one, name in names]
+
+
 def test_several_partitions(timed: Process, owner: Tenant) -> None:
     queue = QueueClient(timed, owner.key, "wide").create("one_to_many", partitions=4)
     for n in range(40):

@@ -45,7 +45,7 @@ class Sharing:
             ValidationFailed: The source is the queue itself, or of another type.
         """
         queue = self._own(caller, reference)
-        source = self._source(caller, request.source_queue_id)
+        source = self._source(caller, request.source_queue_id, subscriber=queue)
         if source.queue_id == queue.queue_id:
             raise ValidationFailed.of("source_queue_id", "must be another queue")
         if source.type != queue.type:
@@ -101,8 +101,11 @@ class Sharing:
             raise WrongQueueType(f"A {queue.type} queue holds no documents.")
         return queue
 
-    def _source(self, caller: Caller, reference: str) -> Queue:
-        """A queue to subscribe to; one of another tenant that does not allow it is like one that does not exist."""
+    def _source(self, caller: Caller, reference: str, *, subscriber: Queue) -> Queue:
+        """A queue to subscribe to.
+
+        One of another tenant that does not allow it is like one that is not there, unless it is subscribed to already.
+        """
         missing = NotFound("There is no queue of this id to subscribe to.")
         if not is_ulid(reference):
             raise missing
@@ -113,10 +116,11 @@ class Sharing:
             queue = self._registry.load(str(pointer["tenant_id"]), reference)
         except NotFound:
             raise missing from None
-        if queue.tenant_id != caller.tenant_id and not (
-            queue.type in DOCUMENTS and settings_of(queue, DocumentSettings).allow_subscriptions
-        ):
-            raise missing
+        allowed = queue.type in DOCUMENTS and settings_of(queue, DocumentSettings).allow_subscriptions
+        if queue.tenant_id != caller.tenant_id and not allowed:
+            held = self._subscriptions.of(subscriber.queue_id)
+            if held is None or held.source_queue_id != queue.queue_id:
+                raise missing
         return queue
 
     def _subscription(self, queue: Queue) -> Subscription:

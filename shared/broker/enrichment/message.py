@@ -119,7 +119,9 @@ def foreign_digest(settings: Enriched, payload: dict[str, Any]) -> str:
     try:
         return digest(key_values(payload, paths=settings.foreign_key))
     except KeyFieldInvalid as error:
-        raise ForeignKeyMissing(**error.members) from error
+        raise ForeignKeyMissing(
+            f"The message cannot be looked up, and is in the dead letters. {error.detail}", **error.members
+        ) from error
 
 
 def join(message: Message, item: LookupItem, *, lookup: Queue) -> Message:

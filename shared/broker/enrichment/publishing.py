@@ -228,7 +228,7 @@ class Enrichment:
             self._letters.write(
                 queue, message, reason="foreign_key_missing", detail=str(error.members.get("field", ""))
             )
-            raise ForeignKeyMissing(message_id=message.message_id, **error.members) from error
+            raise ForeignKeyMissing(error.detail, message_id=message.message_id, **error.members) from error
 
     def _lookup(self, queue: Queue) -> Queue:
         try:

@@ -95,18 +95,18 @@ class Request:
             MalformedJson, PayloadTooDeep: It is not JSON.
             ValidationFailed: It is not of the model.
         """
-        value = {} if optional and not self.body.strip() else self.json_value()
-        if not isinstance(value, dict):
-            raise MalformedJson("The body must be a JSON object.")
-        return _validate(model, value)
+        return _validate(model, {} if optional and not self.body.strip() else self.json_object())
 
-    def json_value(self) -> Any:
-        """The body as a JSON value.
+    def json_object(self) -> dict[str, Any]:
+        """The body as a JSON object.
 
         Raises:
-            MalformedJson, PayloadTooDeep: It is not JSON.
+            MalformedJson, PayloadTooDeep: It is none.
         """
-        return jsontext.loads(self.body)
+        value = jsontext.loads(self.body)
+        if not isinstance(value, dict):
+            raise MalformedJson("The body must be a JSON object.")
+        return value
 
     def query(self, model: type[M]) -> M:
         """The query as a model.
@@ -120,6 +120,8 @@ class Request:
             raise ValidationFailed.of("query", "must be percent-encoded UTF-8") from error
         values: dict[str, str] = {}
         for name, value in pairs:
+            if not name:
+                raise ValidationFailed.of("query", "has a parameter without a name")
             if name in values:
                 raise ValidationFailed.of(name, "is given twice")
             values[name] = value

@@ -113,7 +113,7 @@ class QueueService:
         self.registry.delete(queue, alongside=self._guards(queue))
 
     def publish(
-        self, caller: Caller, reference: str, value: Any, *, size: int, ids: Ids, if_match: str | None
+        self, caller: Caller, reference: str, value: dict[str, Any], *, size: int, ids: Ids, if_match: str | None
     ) -> Published:
         """Publish one message; `size` is that of the body it came in."""
         queue = self._publishable(caller, reference)
@@ -193,9 +193,7 @@ class QueueService:
         return queue
 
 
-def _payload(value: Any, *, field: str = "body") -> Payload:
-    if not isinstance(value, dict):
-        raise ValidationFailed.of(field, "must be a JSON object")
+def _payload(value: dict[str, Any], *, field: str = "body") -> Payload:
     try:
         jsontext.check_depth(value)
     except PayloadTooDeep as error:

@@ -26,7 +26,7 @@ _PLAIN_FROM, _PLAIN_TO = -20, 40
 
 
 def read(value: Any) -> Decimal | None:
-    """The exact value of a JSON number of at most 38 digits and 1e-125 to 1e125 in size, or 0; None for all else."""
+    """The exact value of a JSON number that is 0, or of at most 38 digits and from 1e-125 to below 1e126; else None."""
     if isinstance(value, bool) or not isinstance(value, (int, Number)):
         return None
     found = Decimal(value) if isinstance(value, int) else value.decimal()

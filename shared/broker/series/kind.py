@@ -118,10 +118,12 @@ class TimeSeries:
             if first is not None:
                 series, buckets = series + 1, buckets + count
                 oldest = first if oldest is None else min(oldest, first)
-        answer: dict[str, Any] = {"series": series, "depth": buckets, "approximate": buckets >= COUNTED_MOST}
-        if oldest is not None:
-            answer["oldest_message_age_seconds"] = max(0, self._clock() - oldest) // 1000
-        return answer
+        return {
+            "series": series,
+            "depth": buckets,
+            "approximate": buckets >= COUNTED_MOST,
+            "oldest_message_age_seconds": None if oldest is None else max(0, self._clock() - oldest) // 1000,
+        }
 
     def purge(self, queue: Queue, *, until: int) -> bool:
         """Remove the buckets that were made up to a moment, as far as time allows; True when none is left."""

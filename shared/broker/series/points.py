@@ -95,5 +95,6 @@ def _moment(payload: Mapping[str, Any], *, path: str) -> int:
 def _number(payload: Mapping[str, Any], *, path: str) -> Decimal:
     value = decimals.read(identity.field(payload, path=path))
     if value is None:
-        raise PointInvalid(f"{path} must be a number of at most 38 digits between 1e-125 and 1e125.", field=path)
+        detail = f"{path} must be 0, or a number of at most 38 digits from 1e-125 to below 1e126 in size."
+        raise PointInvalid(detail, field=path)
     return value

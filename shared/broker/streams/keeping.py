@@ -4,16 +4,13 @@ from typing import Any
 
 from broker.ids import Clock
 from broker.queues.deadletters import DeadLetters
-from broker.queues.queue import Queue, settings_of
-from broker.queues.settings import OneToManySettings
+from broker.queues.queue import Queue
 from broker.streams.consumers import Consumers
 from broker.streams.places import consumer_answer
-from broker.streams.reading import Reader, Stretch
+from broker.streams.reading import Reader
 from broker.streams.redriven import Redriven
 from broker.streams.remains import Remains
-from broker.streams.stored import cutoff
-from broker.streams.tail import Tail, Tails
-from edge.threads import side_by_side
+from broker.streams.tail import Tails
 
 
 class Keeping:
@@ -45,9 +42,9 @@ class Keeping:
         """
         now = self._clock()
         tails = self._consumers.tails(queue)
-        heads = side_by_side(lambda partition: self._head(queue, partition, tails[partition]), range(len(tails)))
+        heads = self._reader.heads(queue, tails)
         oldest = min((head.messages[0].at for head in heads if head.messages), default=None)
-        consumers = [consumer_answer(one, tails, now=now) for one in self._consumers.every(queue)]
+        consumers = [consumer_answer(one, tails, now=now, heads=heads) for one in self._consumers.every(queue)]
         return {
             "depth": sum(tail.held - len(head.expired) for tail, head in zip(tails, heads, strict=True)),
             "in_flight": sum(one["lease"]["messages"] for one in consumers if "lease" in one),
@@ -74,15 +71,3 @@ class Keeping:
     def remove(self, queue_id: str, *, tenant_id: str, settings: dict[str, Any]) -> bool:  # noqa: ARG002  # of other types
         """Remove what a deleted queue held; True when nothing is left."""
         return self._remains.remove(queue_id, partitions=int(settings.get("partitions", 1)))
-
-    def _head(self, queue: Queue, partition: int, tail: Tail) -> Stretch:
-        age = settings_of(queue, OneToManySettings).max_message_age_seconds
-        return self._reader.after(
-            queue.queue_id,
-            partition=partition,
-            position=tail.floor,
-            limit=1,
-            tail=tail,
-            cutoff=cutoff(self._clock(), age_seconds=age),
-            fence=False,
-        )

@@ -31,7 +31,8 @@ class ConsumerAnswer(TypedDict):
     """A consumer.
 
     `position` counts what it has settled or passed over all partitions, `lag` what it has yet to get: messages of
-    the stream (also numbers whose publisher died, as long as nobody has read there) and those redriven to it.
+    the stream that have not expired (also numbers whose publisher died, as long as nobody has read there) and those
+    redriven to it.
     """
 
     client_id: str

@@ -16,6 +16,7 @@ from broker.queues.settings import TO_MANY
 from broker.streams.consumer import REDRIVEN, Consumer, read_consumer
 from broker.streams.consumers import Consumers
 from broker.streams.models import ConsumerAnswer, PlaceAnswer, SeekRequest
+from broker.streams.reading import Reader, Stretch
 from broker.streams.redriven import Redriven
 from broker.streams.seeking import Seeking
 from broker.streams.tail import Tail
@@ -35,6 +36,7 @@ class Places:
         consumers: Consumers,
         seeking: Seeking,
         redriven: Redriven,
+        reader: Reader,
         clock: Clock,
     ) -> None:
         self._registry = registry
@@ -42,6 +44,7 @@ class Places:
         self._consumers = consumers
         self._seeking = seeking
         self._redriven = redriven
+        self._reader = reader
         self._clock = clock
 
     def listed(self, caller: Caller, reference: str, request: PageRequest) -> Listing[ConsumerAnswer]:
@@ -54,9 +57,10 @@ class Places:
             request=request,
             read=read_consumer,
         )
-        tails = self._consumers.tails(queue)
         shown = [consumer for consumer in page.items if not self._consumers.forgotten(queue, consumer)]
-        return Listing([consumer_answer(one, tails, now=self._clock()) for one in shown], page.next_token)
+        tails = self._consumers.tails(queue)
+        heads, now = self._heads(queue, tails), self._clock()
+        return Listing([consumer_answer(one, tails, now=now, heads=heads) for one in shown], page.next_token)
 
     def read(self, caller: Caller, reference: str, client_id: str) -> ConsumerAnswer:
         """One consumer.
@@ -64,8 +68,9 @@ class Places:
         Raises:
             NotFound: The queue has no consumer of this id.
         """
-        consumer, tails = self._load(self._find(caller, reference), client_id)
-        return consumer_answer(consumer, tails, now=self._clock())
+        queue = self._find(caller, reference)
+        consumer, tails = self._load(queue, client_id)
+        return consumer_answer(consumer, tails, now=self._clock(), heads=self._heads(queue, tails))
 
     def seek(self, caller: Caller, reference: str, client_id: str, request: SeekRequest) -> ConsumerAnswer:
         """Move a consumer; what it holds is let go, what was redriven to it stays.
@@ -86,9 +91,10 @@ class Places:
                 sought=turn is not None,
             )
             try:
-                return consumer_answer(self._consumers.save(queue, moved), tails, now=self._clock())
+                saved = self._consumers.save(queue, moved)
             except ConditionFailed:
                 continue
+            return consumer_answer(saved, tails, now=self._clock(), heads=self._heads(queue, tails))
         raise Conflict("This consumer is being changed by other calls all the time.")
 
     def forget(self, caller: Caller, reference: str, client_id: str) -> None:
@@ -105,6 +111,10 @@ class Places:
                 self._redriven.empty(queue.queue_id, client_id=client_id)
                 return
         raise Conflict("This consumer is being changed by other calls all the time.")
+
+    def _heads(self, queue: Queue, tails: Sequence[Tail]) -> list[Stretch]:
+        """What has expired; read only where something can have."""
+        return [] if queue.settings.max_message_age_seconds is None else self._reader.heads(queue, tails)
 
     def _let_go(self, queue: Queue, consumer: Consumer) -> Consumer:
         """The run over, what of it was redriven and is not settled still waiting."""
@@ -129,14 +139,21 @@ class Places:
         return queue
 
 
-def consumer_answer(consumer: Consumer, tails: Sequence[Tail], *, now: int) -> ConsumerAnswer:
-    """A consumer as callers see it."""
+def consumer_answer(
+    consumer: Consumer, tails: Sequence[Tail], *, now: int, heads: Sequence[Stretch] = ()
+) -> ConsumerAnswer:
+    """A consumer as callers see it; `heads` say what of each partition has expired, none where nothing can have."""
     places: list[PlaceAnswer] = []
     for partition, tail in enumerate(tails):
+        gone = len(heads[partition].expired) if heads else 0
+        passed = heads[partition].passed if heads else tail.floor
+        held = [slot for _, slot in consumer.pending() if consumer.partition == partition and slot.number > tail.floor]
+        fresh = sum(slot.number > passed for slot in held)
+        leased = sum(slot.number <= passed and slot.state == "leased" and slot.until > now for slot in held)
+        behind = tail.last - max(consumer.position(partition), passed)
         reached = max(consumer.reached(partition), tail.floor)
-        unsettled = sum(slot.number > tail.floor for _, slot in consumer.pending() if consumer.partition == partition)
-        behind = tail.last - max(consumer.position(partition), tail.floor)
-        places.append({"partition": partition, "position": reached, "lag": min(behind + unsettled, tail.held)})
+        lag = min(behind + fresh, tail.held - gone) + leased
+        places.append({"partition": partition, "position": reached, "lag": lag})
     answer: ConsumerAnswer = {
         "client_id": consumer.client_id,
         "position": sum(place["position"] for place in places),

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 
 from broker import keys
 from broker.ids import Clock
+from broker.queues.queue import Queue, cutoff_of
 from broker.streams.stored import Stored, read_stored, weigh
 from broker.streams.tail import GRACE_SECONDS, Tail, Tails
 from edge import EdgeTable, remaining_seconds
+from edge.threads import side_by_side
 
 PAGE_WEIGHT = 4 * 1024 * 1024
 _PAGE_MOST = 100
@@ -34,6 +36,11 @@ class Stretch:
     position: int
     skipped: int
     expired: tuple[Stored, ...]
+
+    @property
+    def passed(self) -> int:
+        """The highest number before the messages."""
+        return self.messages[0].number - 1 if self.messages else self.position
 
 
 class _Walk:
@@ -107,6 +114,24 @@ class Reader:
             if (rest or not page.has_next) and not (fence and self._pass_gap(queue_id, partition, walk, rest)):
                 break
         return walk.stretch()
+
+    def heads(self, queue: Queue, tails: Sequence[Tail]) -> list[Stretch]:
+        """The oldest message of each partition, and before it what has expired and not left yet. Changes nothing."""
+        cutoff = cutoff_of(queue, now=self._clock())
+
+        def head(partition: int) -> Stretch:
+            tail = tails[partition]
+            return self.after(
+                queue.queue_id,
+                partition=partition,
+                position=tail.floor,
+                limit=1,
+                tail=tail,
+                cutoff=cutoff,
+                fence=False,
+            )
+
+        return side_by_side(head, range(len(tails)))
 
     def _pass_gap(self, queue_id: str, partition: int, walk: _Walk, rest: Sequence[Stored]) -> bool:
         """Find out why the next number is missing; True when it is worth reading on."""

@@ -173,6 +173,7 @@ def places() -> Places:
         consumers=consumers(),
         seeking=Seeking(edges=wiring.edges()),
         redriven=redriven(),
+        reader=reader(),
         clock=wiring.clock,
     )
 
