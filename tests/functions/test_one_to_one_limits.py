@@ -143,7 +143,7 @@ def test_a_refused_publish_evicts_nothing(queue: QueueClient, settings: dict[str
         queue.publish({"id": number, "v": number})
     assert queue.try_publish({"id": 2, "v": 9}).problem == (409, "duplicate_key")
     assert queue.try_publish({"v": 9}).problem == (422, "key_field_invalid")
-    assert queue.try_publish("[]").problem == (400, "validation_failed")
+    assert queue.try_publish("[]").problem == (400, "malformed_json")
     assert sorted(drain(queue)) == [1, 2]
 
 
