@@ -3,9 +3,13 @@
 import random
 from typing import Any
 
+import pytest
+
+from broker.ids import SeededIds
+from broker.queues.kinds import Payload
 from tests.interleaving import Turns
 from tests.lanes import Node, lane_queue
-from tests.worlds import ManualClock, World
+from tests.worlds import START, ManualClock, World
 from tools.calls import watching
 from tools.faults import LOST, failing
 
@@ -58,3 +62,25 @@ def test_an_announcement_whose_answer_was_lost_brings_no_rank_back(world: World)
         turns.finish()
     assert message["message_id"] == second
     assert second not in [one["message_id"] for one in got]
+
+
+@pytest.mark.parametrize("settings", [{}, {"visibility_key": "group"}], ids=["alone", "shared"])
+def test_a_publish_under_a_key_is_stored_once_though_its_answer_is_lost(world: World, settings: dict[str, Any]) -> None:
+    queue = lane_queue(**settings)
+    node, turns = Node(world, ManualClock()), Turns(random.Random(0))
+    payload, answers = Payload({"group": "a"}, b'{"group":"a"}'), []
+
+    def publish() -> None:
+        answers.append(node.lanes.publish(queue, payload, ids=SeededIds(START, seed=b"key"), if_match=None).message_id)
+
+    with watching(turns):
+        with failing(LOST, where=lambda call: call.operation in ("PutItem", "TransactWriteItems")) as injection:
+            turns.start("publish", publish)
+            while turns.operations and not injection.struck:
+                turns.step()
+        (message,) = node.consume(queue)
+        node.ack(queue, message)
+        turns.finish()
+    assert answers == [message["message_id"]]
+    assert node.consume(queue) == []
+    assert node.counting.stored(queue) == 0
