@@ -19,7 +19,7 @@ REPEAT: Figures = (1, 1, 0)
 
 def costs(ledger: Ledger, publish: Callable[[SeededIds], object]) -> list[Figures]:
     """Calls, read and write units of the first attempt and of a repeat."""
-    found = []
+    found: list[Figures] = []
     for again in (False, True):
         with ledger.operation("publish") as operation:
             publish(SeededIds(START, seed=b"s", again=again))
