@@ -143,3 +143,23 @@ def test_a_parameter_without_a_name_is_told_as_one_of_the_query(process: Process
     refused = process.call("queue_list", key=tenant.key, query=query)
     assert (refused.problem, refused.fields) == ((400, "validation_failed"), ["query"])
     assert "query" in refused.json["detail"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings"),
+    [
+        ("one_to_one", {}),
+        ("one_to_many", {}),
+        ("time_series", {"interval_seconds": 60, "aggregation_fields": ["n"]}),
+        ("stream_to_one", {"lookup_queue": "items", "foreign_key": ["n"], "missing_lookup": "defer"}),
+        ("stream_to_many", {"lookup_queue": "items", "foreign_key": ["n"], "missing_lookup": "defer"}),
+    ],
+)
+def test_a_version_has_a_meaning_for_items_only(
+    process: Process, tenant: Tenant, kind: str, settings: dict[str, Any]
+) -> None:
+    QueueClient(process, tenant.key, "items").create("key_value", primary_key=["n"])
+    queue = QueueClient(process, tenant.key).create(kind, **settings)
+    assert queue.try_publish({"n": 1}, headers={"If-Match": "*"}).problem == (400, "validation_failed")
+    assert queue.stats()["depth"] == 0
+    assert queue.try_publish({"n": 1}).status == 201

@@ -13,7 +13,6 @@ from broker.errors import (
     KeyNotFound,
     NotFound,
     Unavailable,
-    ValidationFailed,
 )
 from broker.failures import FAILURES, told
 from broker.ids import Ids, moment, repeat_of
@@ -69,7 +68,7 @@ class Enrichment:
         self._known = known
         self._given_back = given_back
 
-    def publish(self, queue: Queue, payload: Payload, *, ids: Ids, if_match: str | None) -> Published:
+    def publish(self, queue: Queue, payload: Payload, *, ids: Ids, if_match: str | None) -> Published:  # noqa: ARG002  # items'
         """Join and store one message, or let it wait.
 
         Raises:
@@ -77,8 +76,6 @@ class Enrichment:
             PayloadTooLarge: Joined it is over 1 MiB.
             BrokerError: What else the type refuses.
         """
-        if if_match is not None:
-            raise ValidationFailed.of("If-Match", "has no meaning for this type of queue")
         message = Message(ids(), payload, repeat=repeat_of(ids))
         self._targets(queue.type).check(queue, message)
         if (before := self._before(queue, message)) is not None:

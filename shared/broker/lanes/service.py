@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from broker.caller import Caller
-from broker.errors import BrokerError, KeyFieldInvalid, ValidationFailed
+from broker.errors import BrokerError, KeyFieldInvalid
 from broker.ids import Ids, repeat_of
 from broker.lanes.alone import Alone
 from broker.lanes.consuming import Consuming
@@ -58,9 +58,8 @@ class Lanes:
         self._keeping = keeping
         self._upkeep = upkeep
 
-    def publish(self, queue: Queue, payload: Payload, *, ids: Ids, if_match: str | None) -> Published:
+    def publish(self, queue: Queue, payload: Payload, *, ids: Ids, if_match: str | None) -> Published:  # noqa: ARG002  # items'
         """Store one message; see `Publishes`."""
-        refuse_version(if_match)
         return self.store(queue, _draft(queue, payload, ids=ids))
 
     def publish_batch(self, queue: Queue, payloads: Sequence[Payload], *, ids: Ids) -> list[Published | BrokerError]:
@@ -152,16 +151,6 @@ class Lanes:
     def shape(self, queue: Queue) -> Shape:
         """The queue's kind of lanes."""
         return self._shared if shares_lanes(queue) else self._alone
-
-
-def refuse_version(if_match: str | None) -> None:
-    """`If-Match` is for items.
-
-    Raises:
-        ValidationFailed: There is one.
-    """
-    if if_match is not None:
-        raise ValidationFailed.of("If-Match", "has no meaning for this type of queue")
 
 
 def _draft(queue: Queue, payload: Payload, *, ids: Ids) -> Draft:

@@ -115,8 +115,14 @@ class QueueService:
     def publish(
         self, caller: Caller, reference: str, value: dict[str, Any], *, size: int, ids: Ids, if_match: str | None
     ) -> Published:
-        """Publish one message; `size` is that of the body it came in."""
+        """Publish one message; `size` is that of the body it came in.
+
+        Raises:
+            ValidationFailed: There is an If-Match, and the queue keeps no items.
+        """
         queue = self._publishable(caller, reference)
+        if if_match is not None and queue.type != "key_value":
+            raise ValidationFailed.of("If-Match", "has no meaning for this type of queue")
         if size > PAYLOAD_MOST:
             raise PayloadTooLarge(f"The message is over {PAYLOAD_MOST} bytes.")
         return self._publishes(queue.type).publish(queue, _payload(value), ids=ids, if_match=if_match)

@@ -50,13 +50,12 @@ class TimeSeries:
         self._retention = retention
         self._clock = clock
 
-    def publish(self, queue: Queue, payload: Payload, *, ids: Ids, if_match: str | None) -> Published:
+    def publish(self, queue: Queue, payload: Payload, *, ids: Ids, if_match: str | None) -> Published:  # noqa: ARG002  # items'
         """Count one point.
 
         Raises:
             KeyFieldInvalid, PointInvalid, BucketEvicted: It cannot be counted.
         """
-        del if_match  # of key_value alone
         message_id = ids()
         point = _point(queue, payload, message_id)
         once = message_id if isinstance(ids, SeededIds) else None
