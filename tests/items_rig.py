@@ -40,7 +40,14 @@ def payload(value: dict[str, Any]) -> Payload:
 class Machine:
     """The services of one process."""
 
-    def __init__(self, world: World | Engine, clock: Callable[[], int], *, client: Any = None) -> None:
+    def __init__(
+        self,
+        world: World | Engine,
+        clock: Callable[[], int],
+        *,
+        client: Any = None,
+        sleep: Callable[[float], None] = lambda _: None,
+    ) -> None:
         retry = Retry(sleep=lambda _: None)
         state = StateTable(world.state_table, client=client or world.client("dynamodb"), retry=retry)
         bucket = world.resources.environment.get("BUCKET", "none")  # an engine may have no buckets
@@ -53,7 +60,7 @@ class Machine:
         )
         self.reader = ItemReader(store=self.store)
         depth = Depth(state=state, clock=clock)
-        self.writer = ItemWriter(store=self.store, depth=depth)
+        self.writer = ItemWriter(store=self.store, depth=depth, sleep=sleep)
         self.lists = ItemLists(store=self.store, reader=self.reader)
         self.deltas = Deltas(store=self.store, reader=self.reader)
         self.kind = KeyValue(

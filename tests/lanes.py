@@ -56,11 +56,13 @@ class Node:
         world: Where the tables are.
         clock: This process's time.
         retry: How it retries; it does not wait by default.
+        sleep: How it waits for room.
     """
 
     world: World | Engine
     clock: Callable[[], int]
     retry: Retry | None = None
+    sleep: Callable[[float], None] = lambda _: None
 
     def __post_init__(self) -> None:
         retry = self.retry or Retry(sleep=lambda _: None)
@@ -96,6 +98,7 @@ class Node:
                 counting=self.counting,
                 receipts=receipts,
                 clock=self.clock,
+                sleep=self.sleep,
             ),
             consuming=Consuming(state=state, contents=contents, departures=departures, leases=leases, clock=self.clock),
             settling=Settling(state=state, traces=traces, departures=departures, leases=leases, clock=self.clock),

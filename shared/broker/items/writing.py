@@ -14,6 +14,7 @@ from broker.items.rows import Place, Stored, outside, rank_text
 from broker.items.store import ItemStore
 from broker.queues.depth import Depth
 from broker.queues.kinds import Payload
+from broker.queues.patience import Patience
 from broker.queues.queue import Queue, cutoff_of, limit_of, settings_of
 from broker.queues.receipts import stored_before
 from broker.queues.settings import KeyValueSettings
@@ -35,8 +36,9 @@ Continues: TypeAlias = Callable[[], bool]
 class ItemWriter:
     """Publishes, deletes and expires the items of all key_value queues."""
 
-    def __init__(self, *, store: ItemStore, depth: Depth) -> None:
+    def __init__(self, *, store: ItemStore, depth: Depth, sleep: Callable[[float], None]) -> None:
         self._store = store
+        self._sleep = sleep
         self._depth = depth
 
     def publish(self, queue: Queue, fresh: Fresh, *, if_match: str | None) -> Written:
@@ -94,8 +96,15 @@ class ItemWriter:
         limit = limit_of(queue)
         if limit is None:
             return self._put(queue, fresh, place=place, cutoff=cutoff)
+        patience = Patience(self._sleep)
+        drops = settings_of(queue, KeyValueSettings).overflow_policy == "drop_oldest_append"
+
+        def wait() -> bool:
+            (old,) = self._store.find(place, [fresh.digest]) if drops else (None,)
+            return drops and (old is None or old.version is None) and patience.wait()
+
         for _ in range(_ATTEMPTS):
-            if self._depth.reserve(queue.queue_id, limit=limit, count=lambda: self._store.count(place)):
+            if self._depth.reserve(queue.queue_id, limit=limit, count=lambda: self._store.count(place), wait=wait):
                 return self._reserved(queue, fresh, place=place, cutoff=cutoff)
             (old,) = self._store.find(place, [fresh.digest])
             if old is not None and old.version is not None:

@@ -1,6 +1,6 @@
 """Whether a message is in the queue already, or another one under its primary key."""
 
-from broker.errors import DuplicateKey
+from broker.errors import DuplicateKey, NotFound
 from broker.ids import Clock
 from broker.lanes import ranks
 from broker.lanes.messages import Draft, Message, shares_lanes
@@ -23,12 +23,15 @@ class Duplicates:
 
         Raises:
             DuplicateKey: Another message has its primary key.
+            NotFound: It was to be moved here from elsewhere, and somebody has.
         """
         now = self._clock()
         found = shape.find(queue, draft, now=now)
         if found is None:
             return None
         holder, seen = found
+        if holder.message_id == draft.message_id and draft.alongside:
+            raise NotFound("It has been redriven or deleted already.")
         if holder.message_id == draft.message_id:
             return Published(draft.message_id, "queued", holder.published_at)
         raise self.refusal(queue, holder, seen, now=now)

@@ -1,7 +1,7 @@
 """Publishing to lanes: duplicates, room, and storing, for one message or many."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from broker import metrics
@@ -10,6 +10,7 @@ from broker.failures import FAILURES, told
 from broker.ids import Clock
 from broker.lanes import ranks
 from broker.lanes.alone import INLINE_MOST as ALONE_INLINE_MOST
+from broker.lanes.batches import fill, in_order
 from broker.lanes.counts import Counting
 from broker.lanes.departures import Departures
 from broker.lanes.duplicates import Duplicates
@@ -20,6 +21,7 @@ from broker.lanes.tickets import Tickets
 from broker.queues.contents import INLINE_MOST, Contents
 from broker.queues.depth import Depth
 from broker.queues.kinds import Published
+from broker.queues.patience import Patience
 from broker.queues.queue import Queue, limit_of, settings_of
 from broker.queues.receipts import Receipts
 from broker.queues.settings import OneToOneSettings
@@ -44,6 +46,7 @@ class Publishing:
         counting: Counting,
         receipts: Receipts,
         clock: Clock,
+        sleep: Callable[[float], None],
     ) -> None:
         self._contents = contents
         self._depth = depth
@@ -53,6 +56,7 @@ class Publishing:
         self._receipts = receipts
         self._duplicates = Duplicates(state=state, clock=clock)
         self._clock = clock
+        self._sleep = sleep
 
     def publish(self, queue: Queue, draft: Draft, *, shape: Shape) -> Published:
         """Store one message; durable when this returns.
@@ -64,7 +68,7 @@ class Publishing:
         """
         tickets = Tickets(0)
         try:
-            return self._publish(queue, draft, shape=shape, tickets=tickets)
+            return self._publish(queue, draft, shape=shape, tickets=tickets, patience=Patience(self._sleep))
         finally:
             self._close(queue, tickets)
 
@@ -78,27 +82,28 @@ class Publishing:
         drafts = [replace(draft, at=now) for draft in drafts]
         limit = limit_of(queue)
         granted = 0 if limit is None else self._reserve(queue, limit, amount=len(drafts))
-        tickets = Tickets(granted)
+        tickets, patience = Tickets(granted), Patience(self._sleep)
         outcomes: dict[int, Published | BrokerError] = {}
 
         def store(numbers: Sequence[int]) -> None:
             for number in numbers:
                 try:
-                    outcomes[number] = self._publish(queue, drafts[number], shape=shape, tickets=tickets)
+                    outcomes[number] = self._publish(
+                        queue, drafts[number], shape=shape, tickets=tickets, patience=patience
+                    )
                 except FAILURES as error:
                     outcomes[number] = told(error)
 
         try:
             if limit is not None and granted < len(drafts):
-                store(range(len(drafts)))
-                store([number for number in outcomes if isinstance(outcomes[number], QueueFull)])
+                fill(range(len(drafts)), store=store, outcomes=outcomes)
             else:
-                side_by_side(store, _in_order(queue, drafts))
+                side_by_side(store, in_order(queue, drafts))
         finally:
             self._close(queue, tickets)
         return [outcomes[number] for number in range(len(drafts))]
 
-    def _publish(self, queue: Queue, draft: Draft, *, shape: Shape, tickets: Tickets) -> Published:
+    def _publish(self, queue: Queue, draft: Draft, *, shape: Shape, tickets: Tickets, patience: Patience) -> Published:
         before = self._receipts.find(queue.queue_id, draft.message_id, repeat=draft.repeat)
         if before is not None:
             return before
@@ -107,7 +112,10 @@ class Publishing:
             stored = self._duplicates.find(queue, draft, shape=shape)
             if stored is not None:
                 return stored
-        if limit is None or tickets.take() or self._reserve(queue, limit):
+        drops = settings_of(queue, OneToOneSettings).overflow_policy == "drop_oldest_append"
+        # Who drops nothing need not wait: what is refused may be sent again.
+        wait = patience.wait if drops else lambda: False
+        if limit is None or tickets.take() or self._reserve(queue, limit, wait=wait):
             return self._store(queue, draft, shape=shape, tickets=None if limit is None else tickets)
         if self._room.expire_some(queue, shape=shape, now=self._clock()) and self._reserve(queue, limit):
             return self._store(queue, draft, shape=shape, tickets=tickets)
@@ -115,7 +123,7 @@ class Publishing:
             stored = self._duplicates.find(queue, draft, shape=shape)
             if stored is not None:
                 return stored
-        if settings_of(queue, OneToOneSettings).overflow_policy == "drop_oldest_append":
+        if drops:
             return self._swap(queue, draft, shape=shape)
         raise QueueFull
 
@@ -192,9 +200,9 @@ class Publishing:
                 if (key is None or key != draft.primary) and (shares_lanes(queue) or victim.message.lane != own):
                     yield victim
 
-    def _reserve(self, queue: Queue, limit: int, *, amount: int = 1) -> int:
+    def _reserve(self, queue: Queue, limit: int, *, amount: int = 1, wait: Callable[[], bool] = lambda: False) -> int:
         return self._depth.reserve(
-            queue.queue_id, limit=limit, amount=amount, count=lambda: self._counting.stored(queue)
+            queue.queue_id, limit=limit, amount=amount, count=lambda: self._counting.stored(queue), wait=wait
         )
 
     def _body(self, queue: Queue, draft: Draft) -> dict[str, Value]:
@@ -213,18 +221,6 @@ class Publishing:
 
     def _close(self, queue: Queue, tickets: Tickets) -> None:
         self._depth.release(queue.queue_id, amount=tickets.close())
-
-
-def _in_order(queue: Queue, drafts: Sequence[Draft]) -> list[list[int]]:
-    """The numbers of drafts in groups, those together whose order matters: of one lane, or of one primary key."""
-    group_of: dict[str, list[int]] = {}
-    for number, draft in enumerate(drafts):
-        names = [f"lane {draft_lane(queue, draft).sk}"] + ([f"key {draft.primary}"] if draft.primary else [])
-        joined = {id(group): group for name in names if (group := group_of.get(name)) is not None}
-        together = sorted([number, *itertools.chain.from_iterable(joined.values())])
-        group_of |= {name: together for name, group in group_of.items() if id(group) in joined}
-        group_of |= dict.fromkeys(names, together)
-    return list({id(group): group for group in group_of.values()}.values())
 
 
 def _count(queue: Queue, name: str) -> None:

@@ -1,4 +1,4 @@
-"""Room that a batch has reserved."""
+"""Room that a request has reserved."""
 
 import threading
 

@@ -16,6 +16,9 @@ from edge import ConditionFailed, EdgeUnavailable, Operation, Row, StateTable, V
 LONGEST_CALL_SECONDS = 55
 """No function lives longer: whatever it reserved or removed before that is stored, released, or lost."""
 
+MOVING_MILLISECONDS = 200
+"""Room that was reserved less than this ago may be given back: by who loses a race for a key, or comes too late."""
+
 _SLOTS = 8
 _ATTEMPTS = 4
 _ROWS_PER_MINUTE = 1000
@@ -28,7 +31,15 @@ class Depth:
         self._state = state
         self._clock = clock
 
-    def reserve(self, queue_id: str, *, limit: int, count: Callable[[], int], amount: int = 1) -> int:
+    def reserve(
+        self,
+        queue_id: str,
+        *,
+        limit: int,
+        count: Callable[[], int],
+        amount: int = 1,
+        wait: Callable[[], bool] = lambda: False,
+    ) -> int:
         """Make room for up to `amount` messages; returns for how many there is. One call as a rule.
 
         Args:
@@ -36,18 +47,29 @@ class Depth:
             limit: Its `max_queue_depth`. The counter never passes it.
             count: Counts what is stored now; called when nothing has been counted yet, as after the limit was set.
             amount: How many are to be stored.
+            wait: Asked where the queue is full, but room was reserved a moment ago, which may come back: pauses, and
+                says whether to try again.
         """
-        wanted = min(amount, limit)
-        for _ in range(_ATTEMPTS):
-            if wanted < 1:
-                return 0
+        wanted, attempts = min(amount, limit), _ATTEMPTS
+        while wanted > 0 and attempts > 0:
+            attempts -= 1
+            now = self._clock()
             try:
-                self._add(queue_id, wanted, "#reserved", condition="#count <= :room", values={"room": limit - wanted})
+                self._add(
+                    queue_id,
+                    wanted,
+                    "#reserved",
+                    condition="#count <= :room",
+                    values={"room": limit - wanted, "now": now},
+                    sets="#reserved_at = :now, ",
+                )
             except ConditionFailed as failure:
                 if failure.old is None or "count" not in failure.old:
                     self._begin(queue_id, count())
-                else:
-                    wanted = min(wanted, limit - _int(failure.old, "count"))
+                    continue
+                wanted = min(wanted, limit - _int(failure.old, "count"))
+                if wanted < 1 and now - _int(failure.old, "reserved_at") < MOVING_MILLISECONDS and wait():
+                    wanted, attempts = min(amount, limit), _ATTEMPTS
             else:
                 return wanted
         return 0
@@ -156,14 +178,16 @@ class Depth:
         with suppress(ConditionFailed):
             self._state.put(row, condition="attribute_not_exists(#count)")
 
-    def _add(self, queue_id: str, amount: int, total: str, *, condition: str, values: Mapping[str, Value]) -> None:
+    def _add(
+        self, queue_id: str, amount: int, total: str, *, condition: str, values: Mapping[str, Value], sets: str = ""
+    ) -> None:
         """Add once, also when an answer is lost: one of a few slots remembers which addition came last."""
         token = secrets.token_hex(6)
         slot = f"last{int(token[:2], 16) % _SLOTS}"
         self._state.update(
             keys.queue(queue_id),
             keys.DEPTH,
-            f"SET #{slot} = :token ADD #count :amount, {total} :moved",
+            f"SET {sets}#{slot} = :token ADD #count :amount, {total} :moved",
             values={"token": token, "amount": amount, "moved": abs(amount), **values},
             condition=f"{condition} AND NOT #{slot} = :token",
             done_if={slot: token},

@@ -34,7 +34,7 @@ def reader() -> ItemReader:
 @functools.cache
 def writer() -> ItemWriter:
     """What stores, deletes and expires items."""
-    return ItemWriter(store=store(), depth=queues.depth())
+    return ItemWriter(store=store(), depth=queues.depth(), sleep=wiring.sleep)
 
 
 @functools.cache

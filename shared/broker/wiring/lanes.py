@@ -77,6 +77,7 @@ def lanes() -> Lanes:
             counting=counting(),
             receipts=queues.receipts(),
             clock=clock,
+            sleep=wiring.sleep,
         ),
         consuming=Consuming(
             state=state, contents=queues.contents(), departures=departures(), leases=leases(), clock=clock
