@@ -83,7 +83,9 @@ def _ranges(api: Api, client: Any, state_table: str) -> None:
     until = first + 1_000_000
     rows = []
     owners = collections.Counter(
-        item["pk"]["S"] for item in client.get_paginator("scan").paginate(TableName=state_table).search("Items")
+        item["pk"]["S"]
+        for item in client.get_paginator("scan").paginate(TableName=state_table).search("Items")
+        if item["pk"]["S"].startswith("buckets#")
     )
     ((pk, _),) = owners.most_common(1)
     for name, query in {"1,000 buckets": "", "1,000 filled from nothing": "fill_gaps=true&"}.items():
