@@ -210,3 +210,16 @@ def test_queues_without_deliveries_have_no_dead_letters(queue: QueueClient) -> N
     queue.create("key_value", primary_key="id")
     for function in ("dlq_list", "dlq_purge", "dlq_redrive", "dlq_redrive_one", "dlq_delete"):
         assert queue.call(function, body=None if function != "dlq_redrive" else {}).problem == (409, "wrong_queue_type")
+
+
+@shapes
+def test_the_age_of_a_redriven_message_begins_with_its_redrive(
+    queue: QueueClient, settings: dict[str, Any], clock: ManualClock
+) -> None:
+    queue.create(**settings)
+    fail(queue, 1)
+    clock.advance(seconds=4)
+    assert queue.call("dlq_redrive", body={}).status == 200
+    assert queue.stats()["oldest_message_age_seconds"] == 0
+    clock.advance(seconds=3)
+    assert queue.stats()["oldest_message_age_seconds"] == 3

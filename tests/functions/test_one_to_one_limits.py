@@ -271,3 +271,14 @@ def test_a_delay_does_not_outlast_the_age(queue: QueueClient, settings: dict[str
     assert queue.process.run("lease_reap") == {"done": 1}
     assert [letter["reason"] for letter in queue.dead_letters()] == ["expired"]
     assert queue.stats()["depth"] == 0
+
+
+@shapes
+def test_in_a_batch_for_which_there_is_no_room_what_is_there_already_is_told_so(
+    queue: QueueClient, settings: dict[str, Any]
+) -> None:
+    queue.create(max_queue_depth=2, primary_key="id", **settings)
+    queue.publish_many({"id": 1, "v": 1}, {"id": 2, "v": 2})
+    answer = queue.publish_many(*({"id": number, "v": number} for number in (3, 1, 2, 4)))
+    codes = [result["code"] for result in answer["results"]]
+    assert codes == ["queue_full", "duplicate_key", "duplicate_key", "queue_full"]

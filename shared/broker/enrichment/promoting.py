@@ -94,7 +94,8 @@ class Promoter:
     def relieve(self, lookup: Queue, queue: Queue, *, most: int) -> int:
         """Give up on what has waited for too long in a queue that is full, as the schedule would; at most `most`.
 
-        Returns how many messages went. Looks under a hundred keys; where there are more, each time under others.
+        Returns how many messages went, those included that others are about to let go. Looks under a hundred keys;
+        where there are more, each time under others.
         """
         if not _gives_up(queue):
             return 0
@@ -104,8 +105,10 @@ class Promoter:
         for digest, waiting in zip(digests, places, strict=True):
             if done >= most or remaining_seconds() < _STOP_SECONDS:
                 break
-            if any(one.queue_id == queue.queue_id and self._overdue(queue, one) for one in waiting):
-                done += self._give_up(lookup, digest, only=queue, most=most - done)
+            overdue = sum(one.queue_id == queue.queue_id and bool(self._overdue(queue, one)) for one in waiting)
+            if overdue:
+                self._give_up(lookup, digest, only=queue, most=most - done)
+                done += min(overdue, most - done)
         return done
 
     def drop(self, lookup: Queue, queue: Queue, *, until: int) -> bool:

@@ -14,8 +14,8 @@ def fill(
     *,
     store: Callable[[Sequence[int]], None],
     outcomes: dict[int, Published | BrokerError],
-) -> None:
-    """Store what there is room for, in order: behind one that finds none, none is stored.
+) -> list[int]:
+    """Store what there is room for, in order: behind one that finds none, none is stored. Returns what is left.
 
     Those before it may have given room back that they did not need, so from there it is tried again.
     """
@@ -29,7 +29,7 @@ def fill(
             left.pop(0)
         if len(left) == before:
             break
-    outcomes |= {number: QueueFull() for number in left}
+    return left
 
 
 def in_order(queue: Queue, drafts: Sequence[Draft]) -> list[list[int]]:

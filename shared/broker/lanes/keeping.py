@@ -7,6 +7,7 @@ from broker import keys
 from broker.ids import Clock, is_ulid, moment
 from broker.lanes.departures import Departures
 from broker.lanes.messages import Candidate, expires, partitions_of, shares_lanes
+from broker.lanes.ranks import Rank
 from broker.lanes.room import read_candidate
 from broker.lanes.shape import Shape
 from broker.queues.contents import Contents
@@ -60,7 +61,7 @@ class Keeping:
                 depth += held
                 in_flight += rank.in_flight(now)
                 delayed += rank.state == "D" and rank.due > now
-                oldest = min(oldest, rank.due, moment(rank.message_id) if is_ulid(rank.message_id) else now)
+                oldest = min(oldest, _published(rank, row))
         return {
             "ready": depth - in_flight - delayed,
             "in_flight": in_flight,
@@ -150,3 +151,12 @@ class Keeping:
             if page.next is None:
                 return
             start = page.next
+
+
+def _published(rank: Rank, row: Row) -> int:
+    """When the first message of a lane was published, or redriven; of one that is delivered its id must tell."""
+    if not rank.deliveries:
+        return rank.due
+    if "published_at" in row:
+        return int(str(row["published_at"]))
+    return min(rank.due, moment(rank.message_id) if is_ulid(rank.message_id) else rank.due)

@@ -96,7 +96,8 @@ class Publishing:
 
         try:
             if limit is not None and granted < len(drafts):
-                fill(range(len(drafts)), store=store, outcomes=outcomes)
+                for number in fill(range(len(drafts)), store=store, outcomes=outcomes):
+                    outcomes[number] = self._refusal(queue, drafts[number], shape=shape)
             else:
                 side_by_side(store, in_order(queue, drafts))
         finally:
@@ -117,7 +118,8 @@ class Publishing:
         wait = patience.wait if drops else lambda: False
         if limit is None or tickets.take() or self._reserve(queue, limit, wait=wait):
             return self._store(queue, draft, shape=shape, tickets=None if limit is None else tickets)
-        if self._room.expire_some(queue, shape=shape, now=self._clock()) and self._reserve(queue, limit):
+        freed = self._room.expire_some(queue, shape=shape, now=self._clock())
+        if freed and self._reserve(queue, limit, wait=patience.wait, expecting=True):
             return self._store(queue, draft, shape=shape, tickets=tickets)
         if not shares_lanes(queue):
             stored = self._duplicates.find(queue, draft, shape=shape)
@@ -126,6 +128,13 @@ class Publishing:
         if drops:
             return self._swap(queue, draft, shape=shape)
         raise QueueFull
+
+    def _refusal(self, queue: Queue, draft: Draft, *, shape: Shape) -> Published | BrokerError:
+        """What to say of a message for which there is no room: that it is there already, if it is."""
+        try:
+            return self._duplicates.find(queue, draft, shape=shape) or QueueFull()
+        except FAILURES as error:
+            return told(error)
 
     def _store(self, queue: Queue, draft: Draft, *, shape: Shape, tickets: Tickets | None) -> Published:
         """Store a message for which there is room; the room goes back when it is not stored."""
@@ -200,9 +209,22 @@ class Publishing:
                 if (key is None or key != draft.primary) and (shares_lanes(queue) or victim.message.lane != own):
                     yield victim
 
-    def _reserve(self, queue: Queue, limit: int, *, amount: int = 1, wait: Callable[[], bool] = lambda: False) -> int:
+    def _reserve(
+        self,
+        queue: Queue,
+        limit: int,
+        *,
+        amount: int = 1,
+        wait: Callable[[], bool] = lambda: False,
+        expecting: bool = False,
+    ) -> int:
         return self._depth.reserve(
-            queue.queue_id, limit=limit, amount=amount, count=lambda: self._counting.stored(queue), wait=wait
+            queue.queue_id,
+            limit=limit,
+            amount=amount,
+            count=lambda: self._counting.stored(queue),
+            wait=wait,
+            expecting=expecting,
         )
 
     def _body(self, queue: Queue, draft: Draft) -> dict[str, Value]:

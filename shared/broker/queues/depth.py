@@ -39,6 +39,7 @@ class Depth:
         count: Callable[[], int],
         amount: int = 1,
         wait: Callable[[], bool] = lambda: False,
+        expecting: bool = False,
     ) -> int:
         """Make room for up to `amount` messages; returns for how many there is. One call as a rule.
 
@@ -47,8 +48,9 @@ class Depth:
             limit: Its `max_queue_depth`. The counter never passes it.
             count: Counts what is stored now; called when nothing has been counted yet, as after the limit was set.
             amount: How many are to be stored.
-            wait: Asked where the queue is full, but room was reserved a moment ago, which may come back: pauses, and
-                says whether to try again.
+            wait: Asked where the queue is full, but room was taken or given back a moment ago, so that more may come
+                back: pauses, and says whether to try again.
+            expecting: Ask it in any case: others are about to give room back.
         """
         wanted, attempts = min(amount, limit), _ATTEMPTS
         while wanted > 0 and attempts > 0:
@@ -68,7 +70,8 @@ class Depth:
                     self._begin(queue_id, count())
                     continue
                 wanted = min(wanted, limit - _int(failure.old, "count"))
-                if wanted < 1 and now - _int(failure.old, "reserved_at") < MOVING_MILLISECONDS and wait():
+                moved_at = max(_int(failure.old, "reserved_at"), _int(failure.old, "released_at"))
+                if wanted < 1 and (expecting or now - moved_at < MOVING_MILLISECONDS) and wait():
                     wanted, attempts = min(amount, limit), _ATTEMPTS
             else:
                 return wanted
@@ -78,7 +81,14 @@ class Depth:
         """Say that messages have left, after they have; storage trouble is left to `repair`."""
         if amount:
             with suppress(ConditionFailed, EdgeUnavailable):
-                self._add(queue_id, -amount, "#released", condition="attribute_exists(#count)", values={})
+                self._add(
+                    queue_id,
+                    -amount,
+                    "#released",
+                    condition="attribute_exists(#count)",
+                    values={"now": self._clock()},
+                    sets="#released_at = :now, ",
+                )
 
     def operation(self, queue_id: str, *, amount: int, limit: int | None = None) -> Operation:
         """The change of a counter as part of a transaction with what is stored or removed, so that nothing drifts.
