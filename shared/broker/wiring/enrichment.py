@@ -112,6 +112,7 @@ def target(kind: QueueType) -> Target:
         pending=lambda queue: keeping(queue.type).pending(queue),
         expire=streams.upkeep().age_out,
         relieve=lambda queue, most: keeping(queue.type).relieve(queue, most),
+        sleep=wiring.sleep,
     )
 
 

@@ -7,6 +7,7 @@ from broker.enrichment.message import Message
 from broker.errors import BrokerError, DuplicateKey, NotFound, QueueFull
 from broker.queues.depth import Depth
 from broker.queues.kinds import Published
+from broker.queues.patience import Patience
 from broker.queues.primarykeys import PENDING, Holder, PrimaryKeys
 from broker.queues.queue import Queue, limit_of
 from broker.streams.consumers import Consumers
@@ -14,6 +15,8 @@ from broker.streams.draft import Draft, make_draft
 from broker.streams.holders import Holders
 from broker.streams.publishing import Publishing
 from edge import Operation, TransactionRefused
+
+_RELIEVED_MOST = 25
 
 
 class ToMany:
@@ -30,6 +33,7 @@ class ToMany:
         pending: Callable[[Queue], int],
         expire: Callable[[Queue], int],
         relieve: Callable[[Queue, int], int],
+        sleep: Callable[[float], None],
     ) -> None:
         self._publishing = publishing
         self._holders = holders
@@ -39,6 +43,7 @@ class ToMany:
         self._pending = pending
         self._expire = expire
         self._relieve = relieve
+        self._sleep = sleep
 
     def check(self, queue: Queue, message: Message) -> None:
         """See `Target`."""
@@ -103,15 +108,19 @@ class ToMany:
     def _bounded(self, queue: Queue, *, amount: int) -> Queue:
         """The queue with the limit that what waits leaves to what is in the stream.
 
-        Where that is not enough for some messages, what has waited for too long goes first.
+        Where that is not enough for some messages, what has waited for too long goes first, by this publisher or by
+        another, who is waited for a little.
         """
         limit = limit_of(queue)
         waiting = self._depth.read(queue.queue_id) if limit is not None else None
         if limit is None or not waiting:
             return queue
-        lacking = self._held(queue) + waiting + amount - limit
-        if lacking > 0 and self._relieve(queue, lacking):
-            waiting = self._depth.read(queue.queue_id) or 0
+        patience, expecting = Patience(self._sleep), False
+        while self._held(queue) + waiting + amount > limit:
+            expecting = self._relieve(queue, _RELIEVED_MOST) > 0 or expecting
+            before, waiting = waiting, self._depth.read(queue.queue_id) or 0
+            if waiting == before and not (expecting and patience.wait()):
+                break
         if waiting >= limit:
             raise QueueFull
         return replace(queue, settings=queue.settings.model_copy(update={"max_queue_depth": limit - waiting}))
