@@ -147,8 +147,8 @@ def test_no_lease_is_handed_over_that_has_run_out(
         found = [message["payload"]["id"] for message in page]
         assert len(found) == len(set(found))
         for message in page:
-            if told(queue.try_ack(message)) == DONE:
-                seen.add(message["payload"]["id"])
+            queue.ack(message)  # no time has passed since the answer, so each lease still holds
+            seen.add(message["payload"]["id"])
     assert seen == set(range(1, 12))
 
 
