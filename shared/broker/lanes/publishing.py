@@ -119,7 +119,10 @@ class Publishing:
         if limit is None or tickets.take() or self._reserve(queue, limit, wait=wait):
             return self._store(queue, draft, shape=shape, tickets=None if limit is None else tickets)
         freed = self._room.expire_some(queue, shape=shape, now=self._clock())
-        if freed and self._reserve(queue, limit, wait=patience.wait, expecting=True):
+        # Also where nothing was left to free: somebody may have freed it since.
+        if freed is not None and self._reserve(
+            queue, limit, wait=patience.wait if freed else wait, expecting=bool(freed)
+        ):
             return self._store(queue, draft, shape=shape, tickets=tickets)
         if not shares_lanes(queue):
             stored = self._duplicates.find(queue, draft, shape=shape)

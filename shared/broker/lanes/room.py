@@ -34,11 +34,11 @@ class Room:
         self._state = state
         self._departures = departures
 
-    def expire_some(self, queue: Queue, *, shape: Shape, now: int) -> int:
-        """Remove expired messages, some of the oldest; returns how many went."""
+    def expire_some(self, queue: Queue, *, shape: Shape, now: int) -> int | None:
+        """Remove expired messages, some of the oldest; returns how many went, None where nothing ever expires."""
         cutoff = expires(queue, now=now)
         if cutoff is None:
-            return 0
+            return None
         gone = 0
         for pk in partitions_of(queue):
             page = self._state.query(pk, index="by_rank", high=ranks.up_to(cutoff), limit=_EXPIRED_MOST)

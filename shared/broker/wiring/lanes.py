@@ -105,7 +105,7 @@ def lanes() -> Lanes:
 class _Room(Room):
     """Room in queues of which messages may wait outside."""
 
-    def expire_some(self, queue: Queue, *, shape: Shape, now: int) -> int:
+    def expire_some(self, queue: Queue, *, shape: Shape, now: int) -> int | None:
         """Remove expired messages, those that wait too; see `Room`."""
         gone = super().expire_some(queue, shape=shape, now=now)
         if gone or queue.type not in STREAMS:
