@@ -105,8 +105,7 @@ class Publishing:
         return [outcomes[number] for number in range(len(drafts))]
 
     def _publish(self, queue: Queue, draft: Draft, *, shape: Shape, tickets: Tickets, patience: Patience) -> Published:
-        before = self._receipts.find(queue.queue_id, draft.message_id, repeat=draft.repeat)
-        if before is not None:
+        if (before := self._receipts.find(queue.queue_id, draft.message_id, repeat=draft.repeat)) is not None:
             return before
         limit = limit_of(queue)
         if shares_lanes(queue):
@@ -120,9 +119,8 @@ class Publishing:
             return self._store(queue, draft, shape=shape, tickets=None if limit is None else tickets)
         freed = self._room.expire_some(queue, shape=shape, now=self._clock())
         # Also where nothing was left to free: somebody may have freed it since.
-        if freed is not None and self._reserve(
-            queue, limit, wait=patience.wait if freed else wait, expecting=bool(freed)
-        ):
+        pause = patience.wait if freed else wait
+        if freed is not None and self._reserve(queue, limit, wait=pause, expecting=bool(freed)):
             return self._store(queue, draft, shape=shape, tickets=tickets)
         if not shares_lanes(queue):
             stored = self._duplicates.find(queue, draft, shape=shape)
